@@ -68,7 +68,7 @@ test("the dependency audit passes where there is nothing, or nothing of high sev
   assert.match(said, /^\d+ packages of packages\/console\/, 0 with findings/m);
 });
 
-test("the dependency audit says plainly that it checked nothing where the registry has no answer", async () => {
+test("the dependency audit reports that it checked nothing if the registry does not support it", async () => {
   const none = [
     [405, {}],
     [500, { error: "no" }],

@@ -80,7 +80,7 @@ for (const [name, word, passed] of [
   ["cannot-be-loaded.test.mjs", /before any test/, 0],
   ["dies.test.mjs", /its process ended by 3/, 0],
 ] as const) {
-  test(`${name} is a file that failed, and says why`, async () => {
+  test(`${name} is a failed file with a reason`, async () => {
     const [file] = await runFiles(name);
     assert.deepEqual([file?.hasPassed, file?.failed, file?.passed], [false, 1, passed]);
     assert.match(file?.report ?? "", word);

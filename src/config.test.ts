@@ -41,7 +41,7 @@ describe("the configuration", () => {
     assert.equal(readConfig({ TOKEN_STRICT_HOUR: "yes" }).tokenStrictHour, true);
   });
 
-  test("gives slow readers 30 s where idle connections are kept for less", () => {
+  test("allows slow readers 30 s even if idle connections are closed sooner", () => {
     const stalled = (value: string) => readConfig({ KEEP_ALIVE_TIMEOUT_MS: value }).limits.stalledTimeoutMs;
     assert.deepEqual([stalled("1000"), stalled("65000")], [30_000, 65_000]);
   });
@@ -56,7 +56,7 @@ describe("the configuration", () => {
     assert.throws(() => readConfig({ TOKEN_STRICT_HOUR: "maybe" }), /^ConfigError|TOKEN_STRICT_HOUR/);
   });
 
-  test("takes a provider of logins by https, or on this machine, also at its address of IPv6", () => {
+  test("accepts a login provider by https, or on this machine, including its IPv6 address", () => {
     const issuer = (address: string) =>
       readConfig({ CONSOLE_OIDC_ISSUER: address, CONSOLE_OIDC_CLIENT_ID: "bellhop" }).singleSignOn?.issuer;
     for (const good of [
@@ -70,7 +70,7 @@ describe("the configuration", () => {
       assert.throws(() => issuer(bad), /must be an https address/, bad);
   });
 
-  test("takes an empty setting for one that is not set", () => {
+  test("treats an empty setting as not set", () => {
     for (const [name, of, fallback] of LIMITS) assert.equal(of(readConfig({ [name]: "" })), fallback, name);
   });
 
@@ -204,7 +204,7 @@ describe("secrets from files", () => {
     );
   });
 
-  test("are all that a name says to be one", () => {
+  test("all names marked as secret are redacted", () => {
     const secrets = SETTINGS.filter((setting) => "isSecret" in setting).map(({ name }) => name);
     const sounds = SETTINGS.map(({ name }) => name).filter((name) =>
       /DATABASE_URL|_KEY$|_KEY_PREVIOUS$|TOKEN$|SECRET|PASSWORD|HEADERS$/.test(name),

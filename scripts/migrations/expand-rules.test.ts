@@ -4,7 +4,7 @@ import { expandViolations } from "./expand-rules.ts";
 import { statementsOf } from "./sql-statements.ts";
 
 describe("the statements of a migration", () => {
-  test("end at semicolons that stand in no text, body, name or comment", () => {
+  test("end at semicolons outside strings, bodies, names and comments", () => {
     const sql = `-- one; two
       insert into a values ('it''s; "x"', $b$ ; $b$);
       /* three; */ CREATE TABLE "a;b" (n int) -- four;

@@ -25,7 +25,7 @@ describe("a release", () => {
     assert.throws(() => withRelease("# Changelog\n", "0.2.0", "2026-02-01"), /no "## Unreleased"/);
   });
 
-  test("writes its version where the package's own stands, and nowhere else", () => {
+  test("changes only the version of the package itself", () => {
     const lock = `{\n  "name": "a",\n  "version": "0.1.0",\n  "packages": {\n    "": {\n      "name": "a",\n      "version": "0.1.0"\n    },\n    "node_modules/b": {\n      "version": "0.1.0"\n    }\n  }\n}\n`;
     const changed = withVersion(lock, "0.2.0");
     assert.equal(changed.split('"0.2.0"').length, 3);

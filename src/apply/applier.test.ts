@@ -55,7 +55,7 @@ const classify = ({ requestId }: LogPart): PartClass => ({
 const namesOf = (parts: readonly LogPart[]) => parts.map(({ requestId }) => requestId).join("");
 
 describe("small parts", () => {
-  it("go before the large ones of other buckets, which then come one by one, in turn with them", () => {
+  it("precede large ones of other buckets, which then alternate with them", () => {
     const turns = new Scheduler({ classify });
     assert.equal(
       namesOf(turns.choose([part(1, "A"), part(2, "b"), part(3, "C"), part(3, "d"), part(4, "e")]).parts),
@@ -67,13 +67,13 @@ describe("small parts", () => {
     assert.equal(namesOf(turns.choose([part(3, "d"), part(6, "g")]).parts), "dg");
   });
 
-  it("that came before a large one in its bucket go before it whenever its turn is", () => {
+  it("that precede a large one in their bucket are applied before it, whenever its turn comes", () => {
     const turns = new Scheduler({ classify });
     assert.equal(namesOf(turns.choose([part(1, "a"), part(1, "B"), part(1, "c"), part(2, "d")]).parts), "ad");
     assert.equal(namesOf(turns.choose([part(2, "e"), part(1, "f"), part(1, "B"), part(1, "c")]).parts), "fB");
   });
 
-  it("that are not there have nobody wait: large ones are taken together", () => {
+  it("without waiting batches, large ones are taken together without delay", () => {
     const turns = new Scheduler({ classify });
     for (let times = 0; times < 2; times += 1)
       assert.equal(namesOf(turns.choose([part(1, "A"), part(2, "B"), part(2, "c")]).parts), "ABc");
@@ -103,7 +103,7 @@ describe("what goes to the bulk applier", () => {
   const choose = (parts: readonly LogPart[], handsOverBulk = true) =>
     new Scheduler({ classify, handsOverBulk }).choose(parts);
 
-  it("is a bucket whose next part is bulk, with all that follows in it", () => {
+  it("is a bucket whose next part is bulk, with all later parts", () => {
     const parts = [part(1, "1"), part(2, "b"), part(1, "c"), part(2, "d"), part(1, "5")];
     const { parts: live, bulk } = choose(parts);
     assert.equal(namesOf(live), "bd");
@@ -157,7 +157,7 @@ test("runs grow from few records to many with each transaction that is committed
   assert.deepEqual(sizes, [64, 256, 1_024, 2_000, 2_000]);
 });
 
-test("a run that takes long is not followed by a larger one", () => {
+test("a slow run is not followed by a larger one", () => {
   const size = new Scheduler();
   size.committed(1_500, false);
   assert.equal(size.recordsMax, 64);
@@ -165,7 +165,7 @@ test("a run that takes long is not followed by a larger one", () => {
   assert.equal(size.recordsMax, 256);
 });
 
-test("a transaction that took all there was is followed by a rest as long, 50 ms at most, if more has come meanwhile", () => {
+test("a transaction that took all batches is followed by a pause of its duration, at most 50 ms, if more have arrived", () => {
   const turns = new Scheduler();
   turns.next(OWNED, 0);
   assert.equal(turns.committed(20, true), 0);

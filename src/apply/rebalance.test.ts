@@ -31,12 +31,12 @@ const session = (overrides: Partial<WaitingSession> = {}): WaitingSession => ({
 });
 
 describe("sessions that wait for their client", () => {
-  it("are unresponsive at once between two statements: nobody but the client is waited for", () => {
+  it("are unresponsive at once between two statements, unless they wait for the client", () => {
     const sessions = [session({ idle: true })];
     assert.deepEqual(new UnresponsiveSessions().find(sessions, 3_000, 0), sessions);
   });
 
-  it("are not unresponsive before they were so for as long as they may", () => {
+  it("are not unresponsive before the time limit", () => {
     assert.deepEqual(new UnresponsiveSessions().find([session({ idle: true })], 5_000, 0), []);
   });
 
@@ -51,7 +51,7 @@ describe("sessions that wait for their client", () => {
     assert.deepEqual(late.find([session()], 3_000, 2_000), [session()]);
   });
 
-  it("begin anew when a view has found them working, or at another statement", () => {
+  it("start over when a view finds them working, or in another statement", () => {
     const silent = new UnresponsiveSessions();
     silent.find([session()], 3_000, 0);
     silent.find([], 3_000, 1_000);
@@ -70,7 +70,7 @@ describe("patience with unresponsive sessions", () => {
     return delays;
   };
 
-  it("is what it is at least where this thread is hardly ever late, or was stopped once or twice", () => {
+  it("is the minimum unless this thread is regularly late", () => {
     assert.equal(stalled().patienceMs(3_000, 0), 3_000);
     assert.equal(stalled(10_000, 20_000).patienceMs(3_000, 2_000), 3_000);
     assert.equal(stalled(400, 400, 400, 400, 400, 400).patienceMs(3_000, 6_000), 3_000);

@@ -21,7 +21,7 @@ function listen(port: number): Promise<ReturnType<typeof createServer>> {
 }
 
 describe("the text of a failed start", () => {
-  test("says a message of ours as it is", () => {
+  test("shows messages of OperatorError unchanged", () => {
     assert.equal(failureText(new ConfigError("PORT must be a number."), {}), "PORT must be a number.");
   });
 

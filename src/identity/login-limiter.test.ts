@@ -17,7 +17,7 @@ test("ten attempts at a name from an address pass in five minutes, the next one 
   assert.equal(limiter.take("10.0.0.1", "anna"), 1);
 });
 
-test("thirty attempts from an address pass in five minutes, whatever names are made up", () => {
+test("thirty attempts per address pass in five minutes, even with invented names", () => {
   let now = 1_000_000;
   const limiter = createLoginLimiter(() => now);
   for (let attempt = 0; attempt < 30; attempt += 1)
@@ -42,7 +42,7 @@ test("attempts are counted and forgotten for all threads of a process", () => {
   assert.equal(limiter.take("10.0.0.1", "anna"), 0);
 });
 
-test("attempts are counted for the /64 of an address of IPv6, and for its /48 once they come from many of it", () => {
+test("attempts count for the /64 of an IPv6 address, and for its /48 once many /64s are used", () => {
   const limiter = createLoginLimiter(() => 1_000_000);
   for (let attempt = 0; attempt < 10; attempt += 1)
     assert.equal(limiter.take(`2001:db8:0:1::${attempt}`, "anna"), 0);

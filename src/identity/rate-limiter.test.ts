@@ -39,7 +39,7 @@ describe("the limiter of request rates", () => {
     assert.equal(taken(10, 2, 3, "b"), 1);
   });
 
-  it("keeps what share of its bucket a client has used when nodes come and go", () => {
+  it("keeps the used share of a client's bucket when nodes start and stop", () => {
     const limiter = createRateLimiter(() => 0);
     for (let sent = 0; sent < 50; sent += 1) limiter.take("a", 10, 100, 1);
     // Half of the bucket is left: of one node's hundred, and so of the 50 that each of two has.
@@ -83,7 +83,7 @@ describe("the limiter of request rates", () => {
     );
   });
 
-  it("takes a burst that was lowered for an empty bucket, not for a debt", () => {
+  it("treats a lowered burst as an empty bucket, not as a debt", () => {
     let now = 0;
     const limiter = createRateLimiter(() => now);
     for (let taken = 0; taken < 100; taken += 1) limiter.take("a", 1, 100);
@@ -92,7 +92,7 @@ describe("the limiter of request rates", () => {
     assert.equal(limiter.take("a", 1, 5).allowed, true);
   });
 
-  it("counts what a request weighed more than one, lets it pass, and has the next ones wait until it is paid off", () => {
+  it("admits a request that costs more than one, and lets later ones wait until its cost is paid", () => {
     let now = 0;
     const limiter = createRateLimiter(() => now);
     limiter.take("a", 50, 100);

@@ -7,7 +7,7 @@ describe("the cipher of secrets", () => {
   const cipher = createSecretCipher(randomBytes(32).toString("base64"));
   const plain = Buffer.from("a private key");
 
-  it("decrypts what it encrypted, under the same name only, and differently each time", () => {
+  it("decrypts what it encrypted under the same name only; ciphertexts differ each time", () => {
     const encrypted = cipher.encrypt("one", plain);
     assert.deepEqual(cipher.decrypt("one", encrypted), plain);
     assert.ok(!encrypted.includes(plain.toString("base64")));
@@ -35,7 +35,7 @@ describe("the cipher of secrets", () => {
     }
   });
 
-  it("decrypts what a former key encrypted, and says that it is to be re-encrypted", () => {
+  it("decrypts values of a previous key, and reports that they need re-encryption", () => {
     const [former, current] = [randomBytes(32).toString("base64"), randomBytes(32).toString("base64")];
     const before = createSecretCipher(former).encrypt("one", plain);
     const both = createSecretCipher(current, [former]);
@@ -48,7 +48,7 @@ describe("the cipher of secrets", () => {
     assert.throws(() => createSecretCipher(former).decrypt("one", anew), AuthSetupError);
   });
 
-  it("keeps values readable without a key, and says which of them a key should encrypt", () => {
+  it("stores values unencrypted without a key, and reports which a key should encrypt", () => {
     const keyless = createSecretCipher(undefined);
     const readable = keyless.encrypt("one", plain);
     assert.deepEqual(keyless.decrypt("one", readable), plain);

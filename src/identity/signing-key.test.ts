@@ -23,7 +23,7 @@ test("of the keys that are active the one activated last signs, whatever is anno
   assert.equal(chooseSigningKey(keys, 3_000)?.kid, "second");
 });
 
-test("with the clock set back to before the first key, the first to come signs: somebody has to", () => {
+test("with the clock set back before the first key, the earliest key signs", () => {
   const keys = [key("later", 2_000), key("first", 1_000)];
   assert.equal(chooseSigningKey(keys, 500)?.kid, "first");
   assert.equal(chooseSigningKey([{ ...key("wiped", 1_000), privateKey: undefined }], 500), undefined);

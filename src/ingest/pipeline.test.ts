@@ -5,7 +5,7 @@ import { createLoggerTo } from "../platform/telemetry/log.ts";
 import type { HttpContext } from "../service-context.ts";
 import { checkReady } from "./pipeline.ts";
 
-test("what is refused for want of room takes little room in the log, which may lie on the same disk", () => {
+test("refusals for lack of disk space take little space in the log, which may be on that disk", () => {
   let error: ServiceError | undefined;
   const context = { blockedReason: () => "The disk is almost full." } as HttpContext;
   assert.throws(

@@ -25,7 +25,7 @@ test("a drain ends every wait at once, and lets none begin", async (context) => 
   assert.equal(asked, 2);
 });
 
-test("a wait is at most 10 seconds, and a client that is gone is not waited for", async () => {
+test("a wait lasts at most 10 seconds, and ends when the client disconnects", async () => {
   const wait = createWait(fastify());
   const isDone = async () => true;
   assert.equal(await wait(asking("wait=3600"), isDone), "wait=10");

@@ -30,7 +30,7 @@ test("halves are rounded away from zero, whatever binary floating point would ma
     assert.equal(dividedBy(text, by, digits), expected, `${text} by ${by}`);
 });
 
-test("sums are exact, and what is not reported adds nothing", () => {
+test("sums are exact, and unreported amounts add nothing", () => {
   const cents = fc.bigInt({ min: -(10n ** 30n), max: 10n ** 30n });
   const text = (units: bigint) => {
     const digits = String(units < 0n ? -units : units).padStart(3, "0");
@@ -46,7 +46,7 @@ test("sums are exact, and what is not reported adds nothing", () => {
   assert.equal(plus("1.5", "1"), "2.5");
 });
 
-test("rates are exact on both sides of what a double holds", () => {
+test("rates are exact below and above a double's precision", () => {
   fc.assert(
     fc.property(
       fc.bigInt({ min: -(10n ** 17n), max: 10n ** 17n }),

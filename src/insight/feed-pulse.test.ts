@@ -38,13 +38,13 @@ test("batches that were applied together count with their mean interval", () => 
   assert.equal(feedPulse([together], NOW).cadenceHours, 0.5);
 });
 
-test("a feed that came once, or never, has no cadence", () => {
+test("a feed with at most one batch has no cadence", () => {
   assert.equal(feedPulse([arrival(3)], NOW).cadenceHours, null);
   const never = feedPulse([], NOW);
   assert.deepEqual([never.lastReceivedMs, never.cadenceHours, never.lastPush], [null, null, null]);
 });
 
-test("counts are of the last seven days", () => {
+test("counts cover the last seven days", () => {
   const rows = [
     arrival(1, { applied: 8, rejected: 2, warned: 3 }),
     arrival(167, { stale: 1 }),

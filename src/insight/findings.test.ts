@@ -57,12 +57,12 @@ function evidence(
 const reported = (found: readonly Finding[]) =>
   found.map(({ kind, rooms, records }) => [kind, rooms, records[0]?.key]);
 
-test("a night that does not differ has no findings, whatever there is of it", () => {
+test("a night without a difference has no findings", () => {
   const reservations = [reservation("c", { deducts: false, counted: 0, label: "CANCELLED" })];
   assert.deepEqual(findingsOf(evidence(0, { reservations }), ["DLX"]), []);
 });
 
-test("of cancelled reservations the one whose every night differs comes first", () => {
+test("of cancelled reservations, one whose every night differs comes first", () => {
   const off = { deducts: false, counted: 0, label: "CANCELLED" };
   const reservations = [
     reservation("a", { ...off, departure: "2026-07-18" }),
@@ -81,7 +81,7 @@ test("of cancelled reservations the one whose every night differs comes first", 
   );
 });
 
-test("what nothing explains is a reservation that never came or a count that is wrong", () => {
+test("an unexplained difference is a missing reservation or a wrong count", () => {
   const others = { "2026-07-15": 1, "2026-07-16": 1 };
   const found = findingsOf(evidence(1, {}, others), ["DLX"]);
   assert.deepEqual(reported(found), [
@@ -102,7 +102,7 @@ test("a count that does not agree with itself is a finding, whatever else may ex
   ]);
 });
 
-test("a reservation that changed after the count explains what is counted too little, with its room type", () => {
+test("a reservation changed after the count explains a low count of its room type", () => {
   const later = "2026-07-13T09:00:00.000000Z";
   const reservations = [
     reservation("n", { sourceTime: later }),
@@ -116,7 +116,7 @@ test("a reservation that changed after the count explains what is counted too li
   ]);
 });
 
-test("a share is one room: it stands with the smallest id, and is as many as any sharer names", () => {
+test("a share is one room, listed under its smallest id, with the highest number of sharers that any record states", () => {
   const rows = [
     { reservationId: "a", shareId: "s", rooms: 1 },
     { reservationId: "b", shareId: "s", rooms: 2 },

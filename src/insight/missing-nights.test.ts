@@ -32,7 +32,7 @@ test("a night that was sent far ahead does not move the horizon, and the first w
   assert.equal(missingNights(TODAY, [], null, 24).horizon, null);
 });
 
-test("a night that the last push left out is stale", () => {
+test("a night omitted by the last push is stale", () => {
   const some = [...nights(upTo(30)), ...nights([30, 31], 24)];
   assert.deepEqual(missingNights(TODAY, some, "b", 24).stale, ["2026-08-13", "2026-08-14"]);
 });

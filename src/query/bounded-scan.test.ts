@@ -63,7 +63,7 @@ test("pages of any size give every matching row once, in order, and end with nul
   }
 });
 
-test("a list whose rows all match ends without an empty page and looks at one row more than it gives", async () => {
+test("a list whose rows all match ends without an empty page, reading one row more than it returns", async () => {
   const { scan, counted } = numbers(4, () => true, { everyRowMatches: true });
   assert.deepEqual(await read(scan, [2], 2), { rows: [3, 4], next: null });
   assert.deepEqual(await read(scan, null, 3), { rows: [1, 2, 3], next: [3] });

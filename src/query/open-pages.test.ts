@@ -7,7 +7,7 @@ import { OpenPages } from "./read-page.ts";
 const responseOf = () =>
   Object.assign(new EventEmitter(), { closed: false }) as unknown as ServerResponse & { closed: boolean };
 
-test("four pages of a client are sent at once, and others of it when one of them was taken or its client is gone", async () => {
+test("sends four pages of a client at once; further ones wait until one was read or its client disconnects", async () => {
   const pages = new OpenPages();
   const [first, ...others] = Array.from({ length: 4 }, responseOf);
   for (const response of [first, ...others] as ServerResponse[]) await pages.enter("a", response);
@@ -31,7 +31,7 @@ test("four pages of a client are sent at once, and others of it when one of them
   await Promise.all([waiting[1], late]);
 });
 
-test("a request beyond those that may wait is answered 429 with Retry-After", async () => {
+test("requests beyond the queue get 429 with Retry-After", async () => {
   const pages = new OpenPages();
   const all = Array.from({ length: 205 }, () => pages.enter("a", responseOf()));
   await assert.rejects(all[204] as Promise<void>, { status: 429, retryAfterSeconds: 1 });

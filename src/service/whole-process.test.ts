@@ -51,7 +51,7 @@ test("of each role of a node a metric shows whether it can be done", async () =>
   ]);
 });
 
-test("a thread that does not answer is not ready, and its metrics are what it reported last", async () => {
+test("a thread that does not respond is not ready, and its metrics are from its last report", async () => {
   const whole = new WholeProcess(ALL);
   const registry = new Registry();
   new Counter({ name: "counted", help: "Counted.", registers: [registry] }).inc(3);

@@ -11,7 +11,7 @@ test("a business day that ends at midnight is the calendar day of the property's
   assert.equal(dayOf("2026-01-01T04:30:00Z", "America/New_York", "00:00"), "2025-12-31");
 });
 
-test("a business day that ends in the morning goes on after midnight", () => {
+test("a business day that ends in the morning continues after midnight", () => {
   assert.equal(dayOf("2026-07-02T00:59:00Z", "Europe/Paris", "03:00"), "2026-07-01");
   assert.equal(dayOf("2026-07-02T01:00:00Z", "Europe/Paris", "03:00"), "2026-07-02");
   // On the night in which the clock is set back, too.

@@ -37,19 +37,19 @@ const BAD: readonly (readonly [name: string, text: string])[] = [
 ];
 
 for (const [name, text, kept] of GOOD)
-  test(`${name} takes ${JSON.stringify(text)} and keeps ${kept}`, () => {
+  test(`${name} accepts ${JSON.stringify(text)} as ${kept}`, () => {
     assert.equal(readSettingValue(settingNamed(name), text), kept);
   });
 
 for (const [name, text] of BAD)
-  test(`${name} refuses ${JSON.stringify(text)} and says what it takes`, () => {
+  test(`${name} refuses ${JSON.stringify(text)} and names valid values`, () => {
     assert.throws(
       () => readSettingValue(settingNamed(name), text),
       (error) => error instanceof SettingInputError && error.message.startsWith(`${name} takes `),
     );
   });
 
-test("every default is a value that the setting takes, and an unknown name is answered with those there are", () => {
+test("every default is a valid value, and an unknown name gets the list of settings", () => {
   for (const setting of SETTINGS)
     if (setting.fallback !== null)
       assert.equal(readSettingValue(setting, setting.fallback), setting.fallback);

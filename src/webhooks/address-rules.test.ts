@@ -138,7 +138,7 @@ describe("addresses that an endpoint may have", () => {
     for (const url of ["http://127.0.0.1:8081/", "http://partner.example/", "https://10.0.0.1/"])
       assert.throws(() => readEndpointUrl(url, rules), /WEBHOOK_ALLOWED_NETWORKS/, url);
   });
-  test("https on a usual port is taken, and plain http where the operator opened a network", () => {
+  test("https on a usual port is accepted, and plain http in networks that the operator allowed", () => {
     for (const url of [
       "https://partner.example/hooks?a=1",
       "https://partner.example:8443/",
@@ -151,7 +151,7 @@ describe("addresses that an endpoint may have", () => {
     assert.throws(() => readEndpointUrl("http://8.8.8.8/", opened), /url must use https\./);
   });
 
-  test("where only this machine is opened, as in a sandbox, plain http is taken for it alone", () => {
+  test("if only loopback is allowed, as in a sandbox, plain http is allowed only for it", () => {
     const sandbox = new AddressRules(["127.0.0.0/8", "::1/128"]);
     for (const url of ["http://localhost:8081/", "http://127.0.0.1:8081/", "http://[::1]/"])
       assert.equal(readEndpointUrl(url, sandbox), url);

@@ -22,7 +22,7 @@ test("each try waits longer than the one before, up to a fifth more or less, and
   assert.ok(hours > 40 && hours < 50, String(hours));
 });
 
-test("a receiver is not tried before the time it asked for, which is an hour at most", () => {
+test("a receiver's Retry-After is respected, up to an hour", () => {
   assert.equal(secondsUntilNextTry(plan, 1, 90, 0.5), 90);
   assert.equal(secondsUntilNextTry(plan, 1, 86_400, 0.5), 3_600);
   assert.equal(secondsUntilNextTry(plan, 11, 90, 0.5), undefined);

@@ -78,7 +78,7 @@ describe("a message is sent", () => {
     });
   }
 
-  test("never to localhost, whatever a name server says of it, unless loopback is open", async () => {
+  test("never to localhost, whatever a name server returns, unless loopback is allowed", async () => {
     const closed = parts({ rules: new AddressRules(["10.0.0.0/8"]) });
     for (const host of ["localhost", "a.localhost", "LOCALHOST."])
       assert.equal(
@@ -89,7 +89,7 @@ describe("a message is sent", () => {
     assert.equal(result.failure, null);
   });
 
-  test("by https only where somebody vouches for the certificate, for the very name", async () => {
+  test("by https only with a trusted certificate for exactly this name", async () => {
     const server = createTlsServer(
       { cert: TEST_CERTIFICATE, key: TEST_CERTIFICATE_KEY },
       (request, response) => {
@@ -142,7 +142,7 @@ describe("a message is sent", () => {
 });
 
 describe("a try ends", () => {
-  test("where nothing listens, nobody answers in time, or no name is found", async () => {
+  test("connection refused, timeout, unknown name", async () => {
     const silent = createServer(() => undefined);
     await once(silent.listen(0, "127.0.0.1"), "listening");
     const { port } = silent.address() as AddressInfo;
@@ -155,7 +155,7 @@ describe("a try ends", () => {
     assert.deepEqual([unknown.status, unknown.failure], [null, "NameNotResolved"]);
   });
 
-  test("where a name server says nothing", async () => {
+  test("a name server that does not respond", async () => {
     const resolve: ResolveHost = (_hostname, signal) =>
       new Promise((_, reject) => signal.addEventListener("abort", () => reject(new Error("cancelled"))));
     const result = await sendMessage(outgoing("https://partner.example/"), parts({ resolve, tryMsMax: 50 }));

@@ -5,7 +5,7 @@ import { newSecret, signedHeaders } from "./secrets.ts";
 
 const content = (body: string) => ({ id: "msg_1", timestampSeconds: Math.floor(Date.now() / 1_000), body });
 
-test("the published library verifies what is signed, also a body beyond ASCII", () => {
+test("the published library verifies signatures, also of non-ASCII bodies", () => {
   const secret = newSecret();
   const body = JSON.stringify({ type: "webhook.test", data: { name: "Zoë, 東京" } });
   const headers = signedHeaders(content(body), [secret]);

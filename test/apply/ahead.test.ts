@@ -70,7 +70,7 @@ describe("a backlog of several transactions, read ahead", () => {
     await bench.rows("drop trigger refuse_now_and_then on bellhop.request_outcome");
   });
 
-  test("is applied once and whole while a replay takes all buckets and gives them back", async () => {
+  test("is applied once and completely while a replay takes and returns all buckets", async () => {
     await acceptBacklog(1);
     const before = bench.failures.length;
     const { pool, clientConfig } = bench.database;

@@ -30,7 +30,7 @@ describe("the same records in any order", () => {
     });
   }
 
-  test("are received in the order in which they were accepted, whichever log writer takes them", async () => {
+  test("are ordered by acceptance, whichever log writer stored them", async () => {
     const bench = await ApplyBench.open(3);
     try {
       // A flush that waits (here for a key that another session holds) teaches its log writer the database's clock inexactly.

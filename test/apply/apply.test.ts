@@ -32,7 +32,7 @@ describe("apply", () => {
       )
     )[0];
 
-  test("gives each record of a batch the outcome it would have had by itself", async () => {
+  test("gives each record of a batch the outcome it would have alone", async () => {
     const outcomes = await bench.acceptAndApply([
       reservation("A", T2, "x"),
       reservation("A", T2, "x"),
@@ -66,7 +66,7 @@ describe("apply", () => {
     assert.deepEqual(await currentOf("D"), { channel: "x", source_time: "03" });
   });
 
-  test("keeps microseconds of source times apart", async () => {
+  test("distinguishes source times by microseconds", async () => {
     assert.equal(
       await bench.acceptAndApply([
         reservation("E", "2026-01-01T00:00:01.000002Z", "new"),
@@ -77,7 +77,7 @@ describe("apply", () => {
     assert.equal((await currentOf("E"))?.channel, "new");
   });
 
-  test("takes source times that differ beyond the microsecond for the same: the one received later wins", async () => {
+  test("source times that differ below a microsecond are equal: the later receipt wins", async () => {
     assert.equal(
       await bench.acceptAndApply([
         reservation("E2", "2026-01-01T00:00:01.0000029Z", "first"),
@@ -173,7 +173,7 @@ describe("apply", () => {
     assert.deepEqual(quarantined, [{ key: "BAD", code: "data.unstorable" }]);
   });
 
-  test("reports to each part its own records, and counts those that are warned, whatever their statuses say", async () => {
+  test("reports each part's own records, and counts warnings regardless of outcome", async () => {
     const ahead = new Date(Date.now() + 3_600_000).toISOString();
     const withStatus = { status: 'of our own, "warnings":' };
     const records = Array.from({ length: 12 }, (_, n) => [

@@ -8,7 +8,7 @@ const T1 = "2026-01-01T00:00:01Z";
 /** Times that it is asked whether it may, in which it could have applied. */
 const ASKED = 5;
 
-test("nothing is applied while there is no room on the disk, its owner keeps the buckets, and goes on when there is", async (t) => {
+test("applying pauses while the disk is full; the owner keeps its buckets and continues when there is space", async (t) => {
   const bench = await ApplyBench.open();
   t.after(() => bench.close());
   let reason: string | undefined;
@@ -44,7 +44,7 @@ test("nothing is applied while there is no room on the disk, its owner keeps the
   }
 });
 
-test("a node that only applies says so when its disk is almost full, and one that reads too by its metric", async (t) => {
+test("a node that only applies logs when its disk is almost full, and one that reads reports it by a metric", async (t) => {
   const full = { MIN_FREE_DISK_MIB: "1000000000", STOP_GRACE_MS: "0" };
   const applying = await ServiceProcess.prepare({ environment: { ...full, ROLE: "apply" } });
   const { dataDir } = applying;

@@ -47,7 +47,7 @@ describe("what one batch can make apply do", () => {
     assert.equal(row?.transactions, 3);
   });
 
-  test("a session begins with a small transaction, and takes more with each that is committed", async () => {
+  test("a session begins with a small transaction, and takes more after each commit", async () => {
     const ids: string[] = [];
     for (let n = 0; n < 40; n += 1)
       ids.push(
@@ -69,7 +69,7 @@ describe("what one batch can make apply do", () => {
     assert.ok(Math.max(...records) > 100, `of ${records}`);
   });
 
-  test("other work gets its turn on the event loop while a large batch is read", async () => {
+  test("the event loop stays responsive while a large batch is read", async () => {
     await bench.accept(
       Array.from({ length: 500 }, (_, n) => group(`S${n}`, 100)),
       "g",
@@ -95,7 +95,7 @@ describe("what one batch can make apply do", () => {
     }
   });
 
-  test("a record's warnings are bounded, those of its context included", async () => {
+  test("a record's warnings are limited, including those from its context", async () => {
     bench.startApplier();
     await bench.acceptAndApply(
       [

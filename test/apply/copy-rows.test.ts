@@ -82,7 +82,7 @@ describe("rows by COPY", () => {
     return copied.finish();
   }
 
-  test("arrive as they were written, to the bounds of each type", async () => {
+  test("are read back exactly, up to the limits of each type", async () => {
     await fc.assert(
       fc.asyncProperty(rowsToCopy, async (rows) => {
         await client.query("truncate copied");
@@ -100,7 +100,7 @@ describe("rows by COPY", () => {
     );
   });
 
-  test("have numerics as they were written, as texts or as ten-thousandths, and days and instants as numbers", async () => {
+  test("have exact numerics, from text or ten-thousandths, and days and instants from numbers", async () => {
     const digits = (min: number, max: number) =>
       fc.string({ unit: fc.constantFrom(..."0123456789"), minLength: min, maxLength: max });
     const decimals = fc
@@ -156,7 +156,7 @@ describe("rows by COPY", () => {
     );
   });
 
-  test("are many and large, and the connection goes on", async () => {
+  test("may be many and large, and the connection stays usable", async () => {
     await client.query("truncate copied");
     const large = "é".repeat(300_000);
     const row = {
@@ -176,7 +176,7 @@ describe("rows by COPY", () => {
     assert.deepEqual(counted, [{ count: 5, bytes: 3_000_000 }]);
   });
 
-  test("that are no data for their types are a data error, and the transaction goes on from its savepoint", async () => {
+  test("that are invalid for their types are a data error, and the transaction continues from its savepoint", async () => {
     await client.query("truncate copied; begin; savepoint before");
     const row = {
       s: 1,

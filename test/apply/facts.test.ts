@@ -53,7 +53,7 @@ describe("facts as text", () => {
     return rows.map((row) => ({ ...row }));
   }
 
-  test("a release that adds a fact reads what was stored before it, and the one before reads what it stores", async () => {
+  test("a release with a new fact reads earlier versions, and the previous release reads the new ones", async () => {
     const groupBlocks = [{ occupancyDate: "2026-07-14", roomTypeCode: "DLX", blocks: 3 }];
     const before = parsedFacts("groups", { name: "Wedding", groupBlocks });
     const given = before.slice(1, -1).split(",");
@@ -89,7 +89,7 @@ describe("facts as text", () => {
   });
 
   for (const resource of RESOURCES) {
-    test(`whatever the contract accepts of ${resource} is read again as what was written`, async () => {
+    test(`any valid record of ${resource} is read back as written`, async () => {
       let accepted = 0;
       await fc.assert(
         fc.asyncProperty(

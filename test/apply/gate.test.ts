@@ -72,7 +72,7 @@ describe("the gate of apply transactions", () => {
     assert.deepEqual(bench.failures, []);
   });
 
-  test("is let go of again while somebody takes long, so that the others do not wait for that one", async () => {
+  test("is released while one applier takes long, so that the others do not wait", async () => {
     const retention = await bench.database.pool.connect();
     const appliers = await Promise.all([1, 2].map(() => openStateClients(bench.database)));
     const [slow = assert.fail(), other = assert.fail()] = appliers.map(([client]) => client);
@@ -101,7 +101,7 @@ describe("the gate of apply transactions", () => {
     }
   });
 
-  test("is not closed during a vacuum, and nobody waits behind who waits for a long reader, when a table gets windows", async () => {
+  test("stays open during a vacuum, and while windows are created behind a long reader, nobody waits", async () => {
     const clients = await Promise.all([1, 2, 3, 4].map(() => bench.database.pool.connect()));
     const [retention, vacuum, reader, other] = clients;
     assert.ok(retention !== undefined && vacuum !== undefined && reader !== undefined && other !== undefined);

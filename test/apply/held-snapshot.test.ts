@@ -64,7 +64,7 @@ describe("while a snapshot is held", () => {
     return nodes.map((node) => node["Heap Fetches"] ?? Number.POSITIVE_INFINITY);
   }
 
-  test("a transaction of apply finds its place by a row or two after thousands of others", async () => {
+  test("a transaction of apply finds its position in a row or two after thousands of others", async () => {
     const logWriter = await client.query<{ id: string }>(
       `insert into bellhop.log_writer (backend_pid, backend_start) values (pg_backend_pid(), now()) returning log_writer_id::text as id`,
     );
@@ -105,7 +105,7 @@ const FILL_LOG = `
   from generate_series(1, 60000) as at
   cross join lateral (select lpad(to_hex((extract(epoch from now()) * 1000)::bigint - 60000 + at), 12, '0') as ms) as time`;
 
-test("in a log of which few buckets have all, the next of the others is found without walking it", async () => {
+test("in a log dominated by a few buckets, the next part of the others is found without scanning it", async () => {
   const database = await createTestDatabase();
   const client = new pg.Client(database.clientConfig);
   try {
@@ -170,7 +170,7 @@ function rowsIn(plan: Plan): number {
   return (Plans ?? []).map(rowsIn).reduce((sum, rows) => sum + rows, (answered + removed) * loops);
 }
 
-test("what is to be packed is found without going over entries, and by what arrived since", async () => {
+test("properties to pack are found without scanning entries, by recent arrivals", async () => {
   const database = await createTestDatabase();
   const client = new pg.Client(database.clientConfig);
   try {

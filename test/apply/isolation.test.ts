@@ -13,7 +13,7 @@ describe("trouble with the batches of one property", () => {
   });
   after(() => bench.close());
 
-  test("holds up its own bucket and no other, for as long as it lasts", async () => {
+  test("delays only its own bucket, while it lasts", async () => {
     assert.notEqual(bucketOf("ACME", "STUCK"), bucketOf("ACME", "FREE"));
     await bench.rows(`create function bellhop.refuse_stuck() returns trigger language plpgsql as $$
       begin if new.key = 'STUCK' then raise exception 'planted' using errcode = '54000'; end if; return new; end $$`);

@@ -131,7 +131,7 @@ describe("an delta of nights", () => {
     return key;
   };
 
-  test("adds up, night by night, to what the one stay says more than the other, and so does it as entries", async () => {
+  test("sums to the difference between two stays, night by night, also as entries", async () => {
     const form = (await isDistributed(client))
       ? fc.constant(writeAsEntries)
       : fc.constantFrom(writeDeltas, writeAsEntries);
@@ -184,7 +184,7 @@ describe("an delta of nights", () => {
     }
   });
 
-  test("is one row, and two where the nights lie so far apart that every question would read it", async () => {
+  test("is one row, or two if distant nights would make every query read it", async () => {
     const later = (days: number) => ({ from: STAY, to: { ...STAY, firstNight: STAY.firstNight + days } });
     assert.deepEqual(await entered(await enter(later(1))), [{ table: "ledger_delta", nights: 4 }]);
     assert.deepEqual(await entered(await enter(later(28))), [{ table: "ledger_delta", nights: 31 }]);

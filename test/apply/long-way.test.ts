@@ -13,7 +13,7 @@ const LONG = 2_002;
 const many = (time: string, content: string, propertyCode: string) =>
   Array.from({ length: LONG }, (_, n) => reservation(`L${n}`, time, content, propertyCode));
 
-describe("a batch that takes long", () => {
+describe("a slow batch", () => {
   let bench: ApplyBench;
   before(async () => {
     bench = await ApplyBench.open();
@@ -29,7 +29,7 @@ describe("a batch that takes long", () => {
       "select owner, count(*)::integer as held from bellhop.bucket_lease group by owner order by owner",
     );
 
-  test("has no other bucket wait for it, and what follows it in its own comes after it", async () => {
+  test("delays no other bucket, and later parts of its own bucket follow it", async () => {
     assert.notEqual(bucketOf("ACME", "LONG"), bucketOf("ACME", "QUICK"));
     const before = await bench.accept(many(T1, "x", "LONG"));
     assert.equal(await bench.outcomesOf(before), "a".repeat(LONG));
@@ -71,7 +71,7 @@ describe("a batch that takes long", () => {
     assert.equal(await bench.acceptAndApply([reservation("N", T1, "x", "LONG")]), "a");
   });
 
-  test("is applied whole or not at all, and held up by nobody but its own records", async () => {
+  test("is applied atomically, and waits only for its own records", async () => {
     await bench.rows(`create function bellhop.refuse_late() returns trigger language plpgsql as $$
       begin if new.key = 'L1001' then raise exception 'planted' using errcode = '54000'; end if; return new; end $$`);
     await bench.rows(`create trigger refuse_late before insert on bellhop_state.reservation_version
@@ -89,7 +89,7 @@ describe("a batch that takes long", () => {
     assert.equal(await bench.outcomesOf(stuck), "a".repeat(LONG));
   });
 
-  test("is taken up by others when the session of the long way is ended in the middle of it", async () => {
+  test("is taken over by another session when the bulk applier's session ends in the middle of it", async () => {
     const blocker = await bench.database.pool.connect();
     try {
       await blocker.query("begin");

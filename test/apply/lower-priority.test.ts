@@ -32,7 +32,7 @@ function nicesOf(processId: number | "self"): Map<string, Set<number>> {
 const SESSIONS = `select application_name as name, pid from pg_stat_activity
   where datname = current_database() and application_name in ('bellhop apply', 'bellhop accept')`;
 
-describe("who applies gives way to who answers", onlyLinux, () => {
+describe("applying threads run at lower priority than serving threads", onlyLinux, () => {
   const own = niceOf("/proc/self");
   const given = Math.max(own, LOWER_PRIORITY_NICE);
   let service: ServiceProcess;
@@ -51,7 +51,7 @@ describe("who applies gives way to who answers", onlyLinux, () => {
     assert.ok(nices.has("http-1") && nices.has("libuv-worker"));
   });
 
-  test("and the sessions it has with the embedded PostgreSQL, unlike those that append", async () => {
+  test("so do their sessions of the embedded PostgreSQL, but not those that append", async () => {
     await withDatabaseOf(service.dataDir, async (pool) => {
       // What applies opens its sessions while the service says that it is ready.
       await until(async () => {
@@ -63,7 +63,7 @@ describe("who applies gives way to who answers", onlyLinux, () => {
     });
   });
 
-  test("and who asks it in SQL from outside", async () => {
+  test("so do SQL sessions of other programs", async () => {
     await withDatabaseOf(service.dataDir, async (pool) => {
       const { rows } = await pool.query<{ pid: number }>("select pg_backend_pid() as pid");
       const pid = rows[0]?.pid ?? 0;

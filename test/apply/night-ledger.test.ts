@@ -280,7 +280,7 @@ describe("the stay-night ledger", () => {
     });
   }
 
-  test("a release of what counts already is remembered: what is received before it and lies between counts until then", async () => {
+  test("the release of a current record takes effect at its time, after records received earlier", async () => {
     const list: Received[] = [
       { place: 0, time: 0, content: 1, releasedAt: null },
       { place: 1, time: 3, content: 1, releasedAt: 2 },
@@ -293,7 +293,7 @@ describe("the stay-night ledger", () => {
     }
   });
 
-  test("takes one entry for other numbers of the same nights, and none for the same numbers", async () => {
+  test("writes one entry for changed numbers of the same nights, and none for equal numbers", async () => {
     keys += 1;
     const of = (place: number, content: number): Received => ({
       place,
@@ -335,7 +335,7 @@ describe("the stay-night ledger", () => {
     return rows;
   }
 
-  test("looks at the versions next to a late one, and not at all that its key has", async () => {
+  test("reads only the versions next to a late one, not all versions of its key", async () => {
     keys += 1;
     const key = `K${keys}`;
     const of = (place: number, time: number, content: number): Received => ({

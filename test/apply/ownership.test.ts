@@ -110,7 +110,7 @@ describe("a bucket has one owner", () => {
     return { ownership, sharing };
   };
 
-  test("appliers share the buckets out evenly as they come and go, and all of them are taken", async () => {
+  test("appliers share all buckets evenly as they start and stop", async () => {
     const first = started("first");
     await untilShared("first");
     const second = started("second");
@@ -128,7 +128,7 @@ describe("a bucket has one owner", () => {
     assert.deepEqual(bench.failures.splice(0).map(String), []);
   });
 
-  test("an applier notices that others have what it held, though it had nothing to do there", async () => {
+  test("an idle applier notices that others have taken its buckets", async () => {
     const { ownership, sharing } = await share("robbed");
     await sharing.rebalance(0, false);
     assert.equal(ownership.buckets.length, mine.length);
@@ -218,7 +218,7 @@ describe("a bucket has one owner", () => {
     assert.deepEqual(bench.failures.splice(0).map(String), []);
   });
 
-  test("an applier whose backend is killed comes back and applies what is there", async () => {
+  test("an applier whose backend is killed reconnects and applies the backlog", async () => {
     const applier = started("killed");
     await untilHeld("killed 64");
     const [lease] = await bench.rows<{ backend_pid: number }>(
@@ -249,7 +249,7 @@ describe("a bucket has one owner", () => {
     await two.end();
   });
 
-  test("who gives buckets up holds the others on, and none that another has taken meanwhile", async () => {
+  test("an applier that releases buckets keeps the others, and does not reclaim any that were taken meanwhile", async () => {
     const client = await connect();
     const ownership = new Leases(new LeaseStatements(client), "generous");
     await ownership.take(await freeBuckets());
@@ -267,7 +267,7 @@ describe("a bucket has one owner", () => {
     await client.end();
   });
 
-  test("a taker waits for the running transaction of the one it takes over from", async () => {
+  test("a takeover waits for the running transaction of the previous owner", async () => {
     const one = await connect();
     const [bucket = -1] = mine;
     const holder = new Leases(new LeaseStatements(one), "holder");
@@ -289,7 +289,7 @@ describe("a bucket has one owner", () => {
     await one.end();
   });
 
-  test("a holder that says nothing any more is taken over from, between two transactions", async () => {
+  test("the buckets of an unresponsive owner are taken over between two transactions", async () => {
     const { ownership } = await hang();
     const applier = started("alive");
     await untilHeld("alive 64");
@@ -297,7 +297,7 @@ describe("a bucket has one owner", () => {
     await applier.stop();
   });
 
-  test("so is one in the middle of a transaction, which is undone, and one that takes no answer", async () => {
+  test("the same within a transaction, which is rolled back, and while it does not read responses", async () => {
     const { client, ownership } = await hang();
     const [one = -1, two = -1] = together;
     await client.query(`begin; ${holdBuckets(client, [one, two])}`);
@@ -322,7 +322,7 @@ describe("a bucket has one owner", () => {
     await heir.stop();
   });
 
-  test("a holder in a long statement keeps its buckets; what is free is not kept for it", async () => {
+  test("an owner in a long statement keeps its buckets; free ones are not reserved for it", async () => {
     const { client, ownership } = await hang();
     await ownership.giveUp(mine.slice(0, 2));
     const busy = client.query("select pg_sleep(600)");

@@ -59,7 +59,7 @@ describe("quarantine and replay", () => {
     assert.equal(await bench.acceptAndApply([ahead]), "a");
   });
 
-  test("discards a quarantined record for good, and a second word on it changes nothing", async () => {
+  test("discards a quarantined record permanently; a second decision changes nothing", async () => {
     const requestId = await bench.accept([
       reservation("DIS", new Date(Date.now() + 3_600_000).toISOString(), "x"),
     ]);
@@ -78,7 +78,7 @@ describe("quarantine and replay", () => {
     assert.deepEqual(await keysOf("DIS"), []);
   });
 
-  test("leaves out a discarded record that the database would take today", async () => {
+  test("omits a discarded record that the database would accept today", async () => {
     await bench.rows(`create function bellhop.refuse_bad() returns trigger language plpgsql as $$
       begin if new.key = 'BAD' then raise exception 'planted' using errcode = '22000'; end if; return new; end $$`);
     await bench.rows(`create trigger refuse_bad before insert on bellhop_state.reservation_version
@@ -111,7 +111,7 @@ describe("quarantine and replay", () => {
     );
   });
 
-  test("finds a current record that is not what the log says, and a lost version", async () => {
+  test("finds a current record that differs from the log, and a lost version", async () => {
     await bench.rows(
       "update bellhop_state.current_record set record_index = record_index + 7 where key = 'R1'",
     );
@@ -147,7 +147,7 @@ describe("quarantine and replay", () => {
     assert.equal((await runReplay()).equal, true);
   });
 
-  test("swaps the rebuilt state in, keeps every change number, and numbers what it corrected", async () => {
+  test("swaps in the rebuilt state, keeps every change number, and numbers its corrections", async () => {
     const versionsBefore = await bench.rows(
       "select bucket, key, source_time::text, change_no, outcome from bellhop_state.reservation_version where key <> 'R2' order by 1, 2, 3, 4",
     );
@@ -176,7 +176,7 @@ describe("quarantine and replay", () => {
     assert.equal((await runReplay()).equal, true);
   });
 
-  test("leaves no table out of what a node reads of the shards meanwhile", async (t) => {
+  test("a node that reads shards during the swap misses no table", async (t) => {
     if (!(await isOnCitus())) return t.skip("Only Citus has shards.");
     const { clientConfig } = bench.database;
     const map = await ShardMap.draw(clientConfig);
@@ -191,7 +191,7 @@ describe("quarantine and replay", () => {
       assert.deepEqual(Object.keys(shards).sort(), [...DISTRIBUTED_TABLES].sort());
   });
 
-  test("holds a record that replaces a content which is gone, and no other, until a replay and a release", async () => {
+  test("quarantines only a record that replaces missing content, until a replay and a release", async () => {
     await bench.acceptAndApply([reservation("GONE", at(1), "x"), reservation("KEPT", at(1), "x")]);
     await bench.rows("delete from bellhop_state.reservation_version where key = 'GONE'");
     await bench.rows("update bellhop_state.current_record set compact_nights = null where key = 'GONE'");

@@ -11,7 +11,7 @@ const T1 = "2026-01-01T00:00:01Z";
 /** The longest rest. A transaction that was held up for longer is followed by it. */
 const REST_MS = 50;
 
-test("an applier rests when more came while it applied all there was, and nothing that comes wakes it, but a stop", async (t) => {
+test("an applier pauses if more batches arrived while it applied all of them, and only a stop ends the pause", async (t) => {
   const bench = await ApplyBench.open();
   t.after(() => bench.close());
   let endRest: (() => void) | undefined;

@@ -36,7 +36,7 @@ describe("accepting and applying on a simulated database", () => {
     }
   });
 
-  test(`${SEEDS} worlds keep what was promised`, async () => {
+  test(`${SEEDS} simulated worlds keep all guarantees`, async () => {
     const failed = await firstFailure(1, SEEDS, new Set());
     assert.equal(
       failed?.failure,

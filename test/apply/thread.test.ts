@@ -24,7 +24,7 @@ describe("the thread that applies", () => {
   });
   after(() => database.drop());
 
-  test("is left out without the role to apply: the node accepts, and another one applies", async () => {
+  test("does not run without the role apply: the node accepts, and another one applies", async () => {
     const accepting = await startTestService({ roles: ["accept", "read"] }, { database });
     const accepted = await accepting.post("inventories", [inventoryRecord()]);
     assert.equal(accepted.status, 202);
@@ -44,7 +44,7 @@ describe("the thread that applies", () => {
     await accepting.stop();
   });
 
-  test("says in the service's log and metrics what failed, and goes on once it can", async () => {
+  test("reports failures in the service's log and metrics, and continues once it can", async () => {
     const service = await startTestService({}, { database });
     await database.pool.query("alter table bellhop.request_outcome rename to request_outcome_gone");
     assert.equal(
@@ -94,7 +94,7 @@ describe("a service whose applying thread fails", () => {
     assert.match(fatal, cause);
   }
 
-  test("goes down when it crashes, and says so", () => failsBy("throw", /a planted crash/));
+  test("stops the service with a log line when it crashes", () => failsBy("throw", /a planted crash/));
 
   test("serves again after the next start, and goes down in the same order when its heap is full", () =>
     failsBy("heap", /reaching memory limit/));

@@ -56,7 +56,7 @@ describe("what apply writes", () => {
     return applied.map(({ outcome }) => outcome).join("");
   };
 
-  test("leaves out a record whose facts no view could read, and no other", async () => {
+  test("omits only a record whose facts no view could read", async () => {
     const good = applicable("BAD", 2);
     const refuse = () => {
       throw new UnstorableFact("planted");
@@ -88,7 +88,7 @@ describe("what apply writes", () => {
     );
   });
 
-  test("is found without parsing a record whose content is current and can have no warnings", async () => {
+  test("is found without parsing if the content is current and cannot have warnings", async () => {
     const of = { bucket: 7, propertyId: 2, resource: "r" } as const;
     const sent = (key: string, second: number, more: object) => {
       const sourceTime = `2026-01-01T00:00:0${second}.000000Z`;
@@ -211,7 +211,7 @@ describe("what apply writes", () => {
     ]);
   });
 
-  test("overwrites nothing that somebody else has written since it was looked up", async () => {
+  test("does not overwrite rows that were changed after they were read", async () => {
     const { of, content: filters, ...version } = applicable("A", 0);
     const before = await currentOf(client, of);
     await database.pool.query("update bellhop_state.current_record set record_index = 9 where key = 'A'");

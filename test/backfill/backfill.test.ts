@@ -107,7 +107,7 @@ describe("a cold start of two years", () => {
     assert.equal(gaps.length, 1 + 730 + 1);
   });
 
-  test("each record counts once, however often and by whichever way it came", async () => {
+  test("each record counts once, however often and in whatever way it was sent", async () => {
     const sent = nights.filter(({ occupancyDate }) => !LOST.includes(occupancyDate));
     const key = { ...headers, "idempotency-key": "cold-1" };
     // While it waits to be applied the next batch would be put off.
@@ -134,7 +134,7 @@ describe("a cold start of two years", () => {
     );
   });
 
-  test("what was rejected or is quarantined is a gap until a later record of its key is applied", async () => {
+  test("a rejected or quarantined record is a gap until a later record of its key is applied", async () => {
     const lenient = { ...headers, prefer: "handling=lenient" };
     const broken = { ...reservation("R60", T1, { propertyCode }), roomStays: "none" };
     const future = reservation("R61", new Date(Date.now() + 3_600_000).toISOString(), { propertyCode });
@@ -184,7 +184,7 @@ describe("a cold start of two years", () => {
     assert.equal((await progress(service, backfillId)).state, "open");
   });
 
-  test("closed in spite of them, the statement says so, and closing again answers the same", async () => {
+  test("closed with acceptGaps, the statement records the gaps, and closing again returns it", async () => {
     const closed = asBackfill(await close(service, backfillId, { acceptGaps: true }));
     assert.equal(closed.state, "closed");
     statement = (await service.get(`${BACKFILLS}/${backfillId}/statement`)).text;
@@ -207,7 +207,7 @@ describe("a cold start of two years", () => {
     assert.deepEqual(asBackfill(await close(service, backfillId)), closed);
   });
 
-  test("no more batches are taken, and what comes live changes nothing of what was said", async () => {
+  test("no more batches are accepted, and live batches do not change the statement", async () => {
     const late = await service.post("inventories", [nights[0]], { headers });
     // A thread may know it as open for a second: then the batch is taken, and reported as late.
     if (late.status !== 202)
@@ -230,7 +230,7 @@ describe("a cold start of two years", () => {
     assert.equal(reported.lateBatches >= (late.status === 202 ? 1 : 0), true);
   });
 
-  test("after a replay the log still says the same, and the operator signs that and nothing else", async () => {
+  test("after a replay the log reproduces the statement, and the operator can sign only that", async () => {
     const { clientConfig, pool } = service.database;
     await replay({ clientConfig, pool, swap: true });
     const shown = await bellhop("show", backfillId, "--json");
@@ -260,7 +260,7 @@ describe("a cold start of two years", () => {
     );
   });
 
-  test("a statement that somebody has changed is reported, and cannot be signed", async () => {
+  test("a changed statement is reported, and cannot be signed", async () => {
     await service.pool.query("delete from bellhop.backfill_signature where side = 'operator'");
     await service.pool.query(
       "update bellhop.backfill set statement = replace(statement, '\"openRecords\":1', '\"openRecords\":0') where backfill_id = $1",
@@ -276,7 +276,7 @@ describe("a cold start of two years", () => {
   });
 });
 
-describe("a batch that does not belong where it says", () => {
+describe("a batch that its backfill does not include", () => {
   const range = { from: "2026-01-01", to: "2026-01-31" };
   const stay = (id: string, propertyCode: string) => reservation(id, T1, { propertyCode });
 
@@ -335,7 +335,7 @@ describe("a batch that does not belong where it says", () => {
     assert.deepEqual([answer.status, answer.json()["exception"]], [409, "bellhop.backfill.NotOpen"]);
   });
 
-  test("its client abandons what is open, once, and what it brought stays", async () => {
+  test("its client can abandon an open one, once, and its records stay", async () => {
     const own = await open(service, "GIVEN-UP", [{ resource: "reservations", ...range }]);
     const requestId = await apply(service, "reservations", [stay("G1", "GIVEN-UP")], {
       headers: { "backfill-id": own },
@@ -379,7 +379,7 @@ describe("a batch that does not belong where it says", () => {
     assert.deepEqual(asked, [2]);
   });
 
-  test("what another request ended meanwhile stays so: each answers as it would have afterwards", async () => {
+  test("concurrent closing and abandoning: one takes effect, and both answer accordingly", async () => {
     const { pool, client } = service;
     const stale = () =>
       open(service, "RACE", [{ resource: "groups", ...range }]).then((id) =>
@@ -436,7 +436,7 @@ describe("a batch that does not belong where it says", () => {
     }
   });
 
-  test("who may not send what it names may not open it, and nobody sees another's", async () => {
+  test("a client without permission for the manifest's data cannot open it, and clients see only their own", async () => {
     const reader = await service.newClient({ scopes: ["read"] });
     const half = await service.newClient({ scopes: ["inventories:write"] });
     const manifest = (propertyCode: string, resource: string) => ({
@@ -481,7 +481,7 @@ describe("a batch that does not belong where it says", () => {
   });
 });
 
-test("who has no grant of the property any more reads nothing of a backfill, and abandons it", async () => {
+test("a client that lost the grant of the property cannot read a backfill, but can abandon it", async () => {
   const client = await service.newClient();
   const range = { resource: "reservations", from: "2026-01-01", to: "2026-01-31" };
   const own = await open(service, "REVOKED", [range], { as: client });
@@ -501,7 +501,7 @@ test("who has no grant of the property any more reads nothing of a backfill, and
   assert.deepEqual([abandoned.state, abandoned.resources], ["abandoned", []]);
 });
 
-test("a batch whose body comes after the end of its backfill is refused", async () => {
+test("a batch whose body arrives after the end of its backfill is refused", async () => {
   const own = await open(service, "SLOW", [{ resource: "groups", from: "2026-01-01", to: "2026-01-31" }]);
   const body = JSON.stringify([groupRecord({ propertyCode: "SLOW" })]);
   const headers = { "backfill-id": own };
@@ -585,7 +585,7 @@ test("the reads of one client wait for each other, and hold one connection", asy
   }
 });
 
-test("a record that is released after the statement changes nothing of what that says", async () => {
+test("a record released after the statement does not change it", async () => {
   const { pool, client } = service;
   const propertyCode = "RELEASED";
   const own = await open(service, propertyCode, [
@@ -607,7 +607,7 @@ test("a record that is released after the statement changes nothing of what that
   assert.equal(signed.signatures.length, 2);
 });
 
-test("what a backfill counts may be past its retention term: its statement stays, and cannot be recomputed any more", async () => {
+test("after retention deletes counted data, the statement stays and cannot be recomputed", async () => {
   const own = await startTestService();
   const { database, pool } = own;
   try {
@@ -705,7 +705,7 @@ test("retention accounts for no more of a difference than it can have made", asy
   }
 });
 
-test("a console's operator sees a backfill, signs what was closed complete, and abandons what is open", async () => {
+test("a console operator sees a backfill, signs a complete one, and abandons an open one", async () => {
   const range = { resource: "inventories", from: "2026-01-01", to: "2026-01-02", expectedRecords: 2 };
   const backfillId = await open(service, "DESK", [range]);
   const nights = days("2026-01-01", 2).map((night) => inventory(night, T1, { propertyCode: "DESK" }));
@@ -731,7 +731,7 @@ test("a console's operator sees a backfill, signs what was closed complete, and 
   assert.equal((await desk.get("backfills/none")).status, 404);
 });
 
-test("a list of backfills goes on page by page, newest first", async () => {
+test("backfills are listed page by page, newest first", async () => {
   const client = await service.newClient();
   const ids: string[] = [];
   for (let n = 0; n < 3; n += 1)

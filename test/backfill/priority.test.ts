@@ -24,7 +24,7 @@ function stays(propertyCode: string, from: number, count: number) {
   return Array.from({ length: count }, (_, n) => reservation(`R${from + n}`, T1, { propertyCode }));
 }
 
-test("a backfill's parts come after all others, in the order of their log writer, and after ten seconds in turn", async () => {
+test("a backfill's parts follow all others, in the order of their log writer, and alternate after ten seconds", async () => {
   const together = await bucketsBeside(service.database, bucketOf("ACME", "FIRST"));
   const second =
     Array.from({ length: 1_000 }, (_, n) => `SECOND${n}`).find((code) =>
@@ -73,7 +73,7 @@ test("a backfill's parts come after all others, in the order of their log writer
   }
 });
 
-test("while enough of a backfill waits its next batch is put off, and nobody else's", async () => {
+test("a large backlog of a backfill gets 429 for its next batch, and only for its own", async () => {
   const headers = { "backfill-id": await open(service, "AHEAD", [RANGE]) };
   await accept(service, "reservations", stays("AHEAD", 0, 300), { headers });
   await accept(service, "reservations", stays("AHEAD", 300, 200), { headers });

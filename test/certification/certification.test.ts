@@ -28,7 +28,7 @@ after(() => service.stop());
 
 const PATH = "/api/public/v1/certification";
 
-test("what the client is answered is what the API's document says", async () => {
+test("the response matches the API document", async () => {
   const document = (await service.get("/openapi.json")).json() as unknown as OpenApiDocument;
   const { client: as } = await certifiedClient(service, "OPEN");
   await service.post("reservations", [stay("d1", "2026-01-01T00:00:00Z", { status: "WHATEVER" })], {
@@ -54,7 +54,7 @@ test("a client without a certification is answered that it has none", async () =
   assert.deepEqual([answer.status, answer.json()], [200, { certification: null }]);
 });
 
-test("a client under certification is held to its terms, and to its own limits again once it ends", async () => {
+test("a client under certification has the certification's limits, and its own again once it ends", async () => {
   const { client } = await certifiedClient(service, "TERMS", { requestBurst: 7, tokenSeconds: 120 });
   const ask = () => service.get("/api/public/v1/requests", { as: client });
   assert.match((await ask()).headers.get("ratelimit-policy") ?? "", /q=7/);
@@ -72,7 +72,7 @@ test("a client under certification is held to its terms, and to its own limits a
   assert.equal(await endCertification(admin(), client.clientId), false);
 });
 
-test("a client under certification has its own limits again once the time of that is over, which no change says", async () => {
+test("a certified client gets its own limits back when the certification expires, without a change event", async () => {
   const { client, certificationId } = await certifiedClient(service, "OVER", { requestBurst: 7 });
   await client.token();
   const end =
@@ -87,7 +87,7 @@ test("a client under certification has its own limits again once the time of tha
   await until(async () => /q=100000/.test(await policy()), 20_000);
 });
 
-test("a report that waits is one of ten of its client, keeps no other client from its own, and ends with its reader", async () => {
+test("up to ten reports of a client wait, do not delay other clients, and stop when the client disconnects", async () => {
   const [{ client: as }, { client: other }] = [
     await certifiedClient(service, "MANY"),
     await certifiedClient(service, "FEW"),
@@ -130,7 +130,7 @@ test("a report that waits is one of ten of its client, keeps no other client fro
   }
 });
 
-test("what is wrong is reported with its requests, and does not count any more with a later `since`", async () => {
+test("a failure is reported with its requests, and no longer counts with a later `since`", async () => {
   const { client: as } = await certifiedClient(service, "OPEN");
   const booked = await service.post("reservations", [stay("c1", "2026-01-01T00:00:00Z")], { as });
   const cancelled = stay("c1", "2026-01-02T00:00:00Z", { status: "CANCELLED" });
@@ -166,7 +166,7 @@ test("the same evidence gives the same report, and other evidence another hash",
   assert.deepEqual(await readReport(service.pool, certification, {}), second);
 });
 
-test("what happens on the wire is noted of clients under certification, and of nobody else", async () => {
+test("events are recorded only for clients under certification", async () => {
   const { client: as, certificationId } = await certifiedClient(service, "OPEN", { requestBurst: 5 });
   const post = (body: object[], headers: Record<string, string> = {}) =>
     service.post("reservations", body, { as, headers });
@@ -206,7 +206,7 @@ test("what happens on the wire is noted of clients under certification, and of n
   assert.deepEqual(rows, [{ open: false }]);
 });
 
-test("a token past its end is noted of its client, a forged one of nobody", async () => {
+test("an expired token is recorded for its client, a forged one for none", async () => {
   const { client: as } = await certifiedClient(service, "OPEN");
   const { internals } = service.service.authenticator;
   const key = internals.directory.signingKey() as SigningKey;
@@ -226,7 +226,7 @@ test("a token past its end is noted of its client, a forged one of nobody", asyn
   await until(async () => /expired token/.test(await reason()), 60_000);
 });
 
-test("of a kind so many events are kept, and what cannot be written harms nobody", async () => {
+test("events are limited per kind, and failures to record them have no effect", async () => {
   const { certificationId } = await certifiedClient(service, "OPEN");
   const failures: unknown[] = [];
   const notes = new WireNotes(service.pool, Date.now, (error) => failures.push(error));
@@ -250,7 +250,7 @@ test("of a kind so many events are kept, and what cannot be written harms nobody
   assert.deepEqual([failures.length, String(failures[0]).includes("uuid")], [1, true]);
 });
 
-test("what comes after the end of a certification does not count, whatever time is asked about", async () => {
+test("requests after the end of a certification never count", async () => {
   const { client: as } = await certifiedClient(service, "ENDED");
   assert.equal(await endCertification(admin(), as.clientId), true);
   const sent = reservation("E1", "2026-01-01T00:00:00Z", { clientCode: "ENDED" });
@@ -277,7 +277,7 @@ test("another certification of the client ends the one before", async () => {
 /** Runs `bellhop certify …` on the service's database, in this process. */
 const certify = (...args: string[]) => bellhop(["certify", ...args], {}, admin());
 
-test("an operator opens a certification by command, sees how it stands, sends its report on, and ends it", async () => {
+test("an operator opens a certification by command, sees its progress, exports its report, and ends it", async () => {
   const as = await service.newClient({ grants: [{ clientCode: "CLI", propertyCode: "*" }] });
   const opened = await certify("start", "--client-id", as.clientId, "--burst", "9", "--token-seconds", "600");
   assert.equal(opened.code, 0, opened.err);
@@ -309,7 +309,7 @@ test("an operator opens a certification by command, sees how it stands, sends it
   assert.match((await certify("list")).out, new RegExp(`${certificationId} .* ended`));
 });
 
-test("a command line that cannot be meant is refused with what would be right", async () => {
+test("an invalid command line is refused with the valid form", async () => {
   const { clientId } = await service.newClient({ grants: [{ clientCode: "CLI", propertyCode: "ONE" }] });
   for (const [args, code, message] of [
     [["start"], 2, /--client-id is missing/],

@@ -73,7 +73,7 @@ test("each step's page of the documentation exists, with its heading", async () 
   }
 });
 
-test("an operator starts and finishes a certification, and the audit says who", async () => {
+test("an operator starts and ends a certification, which the audit attributes", async () => {
   const { clientId } = await service.newClient({
     name: "Begins",
     grants: [{ clientCode: "GO", propertyCode: "*" }],

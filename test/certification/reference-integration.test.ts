@@ -92,7 +92,7 @@ describe("an integration", { concurrency: 5 }, () => {
       assert.deepEqual(resultsOf(report), { ...ALL_PASS, [name]: "fail" }, JSON.stringify(wrong, null, 2));
       assert.equal(report.verdict, "failed");
     });
-  test("that takes a token for every request fails at token-use, and nowhere else", async () => {
+  test("that requests a token for every request fails only at token-use", async () => {
     const planted = async () => undefined;
     const { client } = await certify("PLANTED-token", { "token-use": planted });
     for (let request = 0; request < 8; request += 1) await takeToken(client);

@@ -160,7 +160,7 @@ describe("the command line", () => {
   }
 
   for (const [line, said] of WRONG) {
-    test(`bellhop ${line || "without a command"} says what is wrong on standard error and exits 2`, () => {
+    test(`bellhop ${line || "without a command"} prints the error on standard error and exits with 2`, () => {
       const { code, out, err } = answerTo(line);
       assert.equal(code, 2);
       assert.match(err, said);

@@ -149,7 +149,7 @@ const DISTRIBUTED = [
   "citus distribute --json\n  0  { workers: [string], shards: number, steps: [{ table: string, done: boolean, bytes: number }], distributed: boolean }\n",
 ] as const;
 
-test("every verb takes --json but those that run the service or print a script", async () => {
+test("every verb accepts --json except those that run the service or print a script", async () => {
   const without: string[] = [];
   for (const { name, load } of COMMANDS) {
     const { verbs = {}, own } = await load();

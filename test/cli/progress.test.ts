@@ -17,7 +17,7 @@ function linesOf(): { readonly progress: Progress; readonly lines: string[] } {
 }
 
 describe("the progress of a command", () => {
-  test("is a line of what it does, with its share, time and time left", async () => {
+  test("is a line with the operation, its share, elapsed and remaining time", async () => {
     const { progress, lines } = linesOf();
     progress.show("copying the tables", () => 0.5);
     await until(async () => lines.length > 0, 60_000);
@@ -42,7 +42,7 @@ describe("the progress of a command", () => {
     assert.match(lines[2] ?? "", /^bellhop backup: write a backup {2}\d+ s$/);
   });
 
-  test("is one line of a terminal that is rewritten, and gone at the end", async (t) => {
+  test("rewrites one line of the terminal, and removes it at the end", async (t) => {
     const drawn: string[] = [];
     const write = (text: string | Uint8Array) => drawn.push(String(text)) > 0;
     const progress = new Progress({ out: assert.fail, err: assert.fail }, true);

@@ -68,7 +68,7 @@ const change = (key: string) => ({
 const lines = (...all: unknown[]) => all.map((line) => `${JSON.stringify(line)}\n`).join("");
 
 describe("the change feed of a server that misbehaves", () => {
-  test("reports each change once: an answer that was cut off is asked for again before any of it is reported", async () => {
+  test("reports each change once: a truncated response is requested again before any of it is reported", async () => {
     const answers: Record<string, string> = {
       "": lines(change("R-1"), change("R-2"), { type: "cursor", cursor: "c2", caughtUp: false }),
       c2: lines({ type: "news" }, { ...change("R-3"), cursor: "c3" }, change("R-4"), {
@@ -101,7 +101,7 @@ describe("the change feed of a server that misbehaves", () => {
     assert.deepEqual(positions, ["c2", "c4", "c4"]);
   });
 
-  test("goes on where it is asked to, with its filters, and ends when the cursor is too old", async () => {
+  test("resumes at a cursor with its filters, and ends when the cursor is too old", async () => {
     const asked: string[] = [];
     const bellhop = await started((request, response) => {
       asked.push(queryOf(request).toString());

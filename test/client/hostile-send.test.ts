@@ -84,7 +84,7 @@ function chance(seed: number): () => number {
 
 describe("a send to a server that misbehaves", () => {
   for (const misdeed of MISDEEDS) {
-    test(`delivers every record once in spite of ${misdeed}`, async () => {
+    test(`delivers every record once despite ${misdeed}`, async () => {
       // The first batch goes well: a token that never worked is not worth another one.
       const bellhop = await started({ data: (count) => (count === 1 || count === 2 ? misdeed : undefined) });
       const all = records(40);
@@ -137,14 +137,14 @@ describe("a send to a server that misbehaves", () => {
     }
   });
 
-  test("comes back no sooner than Retry-After says", async () => {
+  test("is retried no sooner than Retry-After", async () => {
     const bellhop = await started({ data: (count) => (count === 0 ? "429 with Retry-After" : undefined) });
     await bellhop.reservations.send(records(20), { batchRecords: 10, concurrency: 1 });
     const [first = 0, second = 0] = server.arrivals;
     assert.ok(second - first >= 990, `${second - first} ms`);
   });
 
-  test("reads the date of Retry-After by the server's clock, and lives by none of its own", async (context) => {
+  test("reads a Retry-After date by the server's clock, not its own", async (context) => {
     const skewMs = 3 * 86_400_000;
     const plan: HostilePlan = { skewMs, data: (count) => (count === 0 ? "429 with a date" : undefined) };
     const bellhop = await started(plan, { retry: { forMs: 10_000, firstDelayMs: 2, delayMsMax: 20 } });
@@ -156,7 +156,7 @@ describe("a send to a server that misbehaves", () => {
     assert.equal(server.tokensGiven, 1);
   });
 
-  test("says what is unconfirmed when it gives up, and a second send settles it", async () => {
+  test("reports unconfirmed records when it gives up, and a second send settles them", async () => {
     let isDown = true;
     const bellhop = await started(
       { data: (count) => (isDown && count > 0 ? "a reset after" : undefined) },
@@ -182,7 +182,7 @@ describe("a send to a server that misbehaves", () => {
 describe("a batch that is answered 500 whatever happens", () => {
   const hurried = { retry: { forMs: 30, firstDelayMs: 2, delayMsMax: 4 } };
 
-  test("keeps no other from being sent, is reported, and is all that the next send brings anew", async () => {
+  test("does not stop others, is reported, and is all that the next send stores", async () => {
     const plan: HostilePlan = { isMended: false };
     const bellhop = await started(plan, hurried);
     const all = records(60, (index) => (index === 25 || index === 41 ? { propertyCode: "POISON" } : {}));
@@ -228,7 +228,7 @@ describe("a batch that is answered 500 whatever happens", () => {
   });
 });
 
-describe("a request whose outcomes are answered 500 whatever happens", () => {
+describe("a request whose outcomes always get 500", () => {
   for (const [what, lost] of [
     ["all of them", /000000000001/],
     ["the list of what was refused of it", /000000000001\?limit=1000/],
@@ -260,7 +260,7 @@ describe("a request whose outcomes are answered 500 whatever happens", () => {
     });
 });
 
-describe("what a send reports of records that are refused", () => {
+describe("the report of refused records", () => {
   test("names the caller's own records, in whatever batch they were", async () => {
     const bellhop = await started({});
     const all = records(50, (index) => (index % 10 === 3 || index >= 45 ? { broken: true } : {}));
@@ -292,7 +292,7 @@ describe("what a send reports of records that are refused", () => {
     assertEachOnce(all, refused);
   });
 
-  test("reports the properties that are not the client's from those that are", async () => {
+  test("reports records of properties that are not granted, and accepts the others", async () => {
     const bellhop = await started({});
     const all = records(30, (index) => ({ propertyCode: index % 3 === 0 ? "FOREIGN" : `P${index % 3}` }));
     const report = await bellhop.reservations.send(all, { batchRecords: 10, concurrency: 1 });
@@ -316,7 +316,7 @@ describe("what a send reports of records that are refused", () => {
     assertEachOnce(all, [7]);
   });
 
-  test("keeps back what is not one JSON value, which would shift the places of all after it", async () => {
+  test("rejects text that is not one JSON value, which would shift later indexes", async () => {
     const bellhop = await started({});
     const [first, second, third, fourth] = records(4).map((record) => JSON.stringify(record));
     const broken = JSON.stringify({ reservationId: "R-broken", broken: true });
@@ -348,7 +348,7 @@ describe("what a send reports of records that are refused", () => {
     );
   });
 
-  test("keeps back what cannot be written as JSON", async () => {
+  test("rejects records that cannot be serialized as JSON", async () => {
     const bellhop = await started({});
     const cycle: { reservationId: string; own?: unknown } = { reservationId: "R-cycle" };
     cycle.own = cycle;
@@ -367,7 +367,7 @@ describe("batches that were made before", () => {
   const batchOf = (some: readonly Reservation[]) =>
     new JsonBatch(new TextEncoder().encode(JSON.stringify(some)), some.length);
 
-  test("go out as they are, beside records, and are delivered once in spite of misdeeds", async () => {
+  test("are sent verbatim, beside records, and delivered once despite faults", async () => {
     const bellhop = await started({ data: (count) => (count < 4 ? MISDEEDS[count * 4] : undefined) });
     const all = records(40);
     const [third] = all.slice(10, 11);
@@ -384,7 +384,7 @@ describe("batches that were made before", () => {
     assertEachOnce(all);
   });
 
-  test("are taken apart when they are refused, each record by its place in all that was given", async () => {
+  test("are split when refused, and each record is reported by its index in the input", async () => {
     const bellhop = await started({});
     const all = records(30, (index) => {
       if (index === 17) return { broken: true };
@@ -406,7 +406,7 @@ describe("batches that were made before", () => {
     assertEachOnce(all, [4, 14, 17, 24]);
   });
 
-  test("say what is unconfirmed by the number of their records, and a wrong number ends a refused one", async () => {
+  test("count their records as unconfirmed, and a wrong number stops a refused one", async () => {
     const bellhop = await started({ data: () => "500" }, { retry: { forMs: 1, firstDelayMs: 1 } });
     const error = await bellhop.reservations
       .send([batchOf(records(3)), batchOf(records(4))], { concurrency: 1 })
@@ -474,7 +474,7 @@ describe("what ends a send at once", () => {
     assertCovered(failure.report);
   });
 
-  test("an address where nobody listens, by its name", async () => {
+  test("reports an address without a server by its name", async () => {
     const bellhop = await started({}, { retry: { forMs: 50 } });
     await server.stop();
     server = await HostileServer.start();
@@ -483,7 +483,7 @@ describe("what ends a send at once", () => {
     assert.match(lost.message, /cannot be reached.*ECONNREFUSED/);
   });
 
-  test("the caller's signal, with a report of what was done", async () => {
+  test("the caller's signal, with a report", async () => {
     const stop = new AbortController();
     const bellhop = await started({ data: (count) => (count < 2 ? undefined : "silence") });
     const failure = await bellhop.reservations
@@ -502,7 +502,7 @@ describe("what ends a send at once", () => {
     assert.equal(failure.report.accepted, 2);
   });
 
-  test("a source that fails, whose error is the cause", async () => {
+  test("a failing source, whose error is the cause", async () => {
     const bellhop = await started({});
     async function* broken() {
       yield* records(3);

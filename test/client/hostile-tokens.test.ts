@@ -130,7 +130,7 @@ describe("the client's token", () => {
     assert.equal(server.tokenRequests, 1);
   });
 
-  test("is got in spite of refusals, resets and answers that are cut off", async () => {
+  test("is obtained despite refusals, resets and truncated responses", async () => {
     const misdeeds = ["429", "a reset", "half a JSON", "503", "no token"] as const;
     const bellhop = await started({ get: answerOk, token: (count) => misdeeds[count] });
     const response = await bellhop.fetch("/api/public/v1/requests");

@@ -136,7 +136,7 @@ describe("the client and the service", () => {
     assert.deepEqual(kinds.slice(0, 2), ["groups", "inventories"]);
   });
 
-  test("the change feed reports each change of a property once, in order, and goes on from any of them", async () => {
+  test("the change feed reports each change of a property once, in order, and resumes after any of them", async () => {
     const property = { clientCode: "ACME", propertyCode: "FEED" };
     const sent = [...reservations("FEED", 25)];
     const later = sent
@@ -174,7 +174,7 @@ describe("the client and the service", () => {
     });
   });
 
-  test("fetch gives the answer as it is", async () => {
+  test("fetch returns the response unchanged", async () => {
     const response = await bellhop.fetch("/api/public/v1/reservations", { method: "POST", body: "[]" });
     assert.equal(response.status, 415);
     await response.body?.cancel();

@@ -33,14 +33,14 @@ async function build(page: string): Promise<void> {
 }
 
 describe("the console's app", () => {
-  test("says so in a page of its own while it is not built", async () => {
+  test("shows a notice page while it is not built", async () => {
     const answer = await ask("/console");
     assert.equal(answer.status, 503);
     assert.match(answer.headers.get("content-type") ?? "", /^text\/html/);
     assert.match(await answer.text(), /not built yet/);
   });
 
-  test("is served at every deep link by its page, and never kept without asking again", async () => {
+  test("serves its page at every deep link, revalidated each time", async () => {
     await build("<p>one</p>");
     for (const path of [
       "/console",
@@ -57,7 +57,7 @@ describe("the console's app", () => {
     }
   });
 
-  test("keeps what has a hash in its name for ever, and sends it as small as it was built", async () => {
+  test("serves files with a hash in their name as immutable, in their precompressed size", async () => {
     const packed = await ask("/console/assets/index-Ab3_-x9Z.js", { "accept-encoding": "gzip" });
     assert.equal(packed.headers.get("cache-control"), "public, max-age=31536000, immutable");
     assert.equal(packed.headers.get("content-encoding"), "gzip");
@@ -70,7 +70,7 @@ describe("the console's app", () => {
     assert.equal((await ask("/console/icon.svg")).headers.get("cache-control"), "no-cache");
   });
 
-  test("has nothing but its own files: no maps, no paths out of it, no page for a file or an address of the API", async () => {
+  test("serves only its own files: no maps, no path traversal, no page for a missing file or an API address", async () => {
     for (const path of [
       "/console/assets/index-Ab3_-x9Z.js.map",
       "/console/assets/other.js",
@@ -85,12 +85,12 @@ describe("the console's app", () => {
       assert.ok((await ask(path)).status >= 400, path);
   });
 
-  test("is read again when it was built anew", async () => {
+  test("is read again after a build", async () => {
     await build("<p>two</p>");
     assert.equal(await (await ask("/console")).text(), "<p>two</p>");
   });
 
-  test("lets its pages load what it has itself, and nothing else", async () => {
+  test("its pages can load only its own resources", async () => {
     const policy = (await ask("/console/anything")).headers.get("content-security-policy");
     assert.equal(
       policy,

@@ -48,7 +48,7 @@ const create = (more: object = {}) =>
 const show = (clientId: string) => session.read<ClientAnswer>(`clients/${clientId}`);
 
 describe("clients", () => {
-  test("are made with a secret that is good, shown once and nowhere again", async () => {
+  test("are created with a valid secret that is shown only once", async () => {
     const made = await create({ requestRate: 7, secretExpiresSeconds: 86_400 });
     assert.equal(await tokenStatus(made), 200);
     const shown = await show(made.clientId);
@@ -122,7 +122,7 @@ describe("clients", () => {
     assert.deepEqual([name, scopes, requestRate], ["Made here", ["groups:write", "read"], 8]);
   });
 
-  test("refuse what cannot be, in words for the form", async () => {
+  test("refuse invalid values with messages for the form", async () => {
     const bad: [object, RegExp][] = [
       [{ scopes: ["everything"] }, /Unknown scope "everything"/],
       [{ grants: [] }, /needs a grant/],
@@ -145,7 +145,7 @@ describe("clients", () => {
     assert.equal(none.status, 404);
   });
 
-  test("get another secret while the old one stays good, and a secret is ended at once", async () => {
+  test("get a second secret while the old one stays valid, and a secret can be ended at once", async () => {
     const made = await create();
     const { clientId } = made;
     const rotated = await session.change<RotateSecretAnswer>(`clients/${clientId}/rotate`);
@@ -179,7 +179,7 @@ describe("clients", () => {
     assert.equal(await tokenStatus(newest), 200);
   });
 
-  test("are disabled for good, once the id was written again", async () => {
+  test("are disabled permanently after the id is confirmed", async () => {
     const made = await create();
     const path = `clients/${made.clientId}/disable`;
     assert.equal((await session.post(path, { confirm: "yes" })).status, 422);
@@ -189,7 +189,7 @@ describe("clients", () => {
     assert.equal((await session.post(`clients/${made.clientId}/rotate`)).status, 422);
   });
 
-  test("leave an entry in the audit for every change, with who made it and never a secret", async () => {
+  test("leave an audit entry for every change, with its author and without secrets", async () => {
     const { clientId } = await create();
     await session.change(`clients/${clientId}/update`, { name: "Watched" });
     await session.change(`clients/${clientId}/rotate`);
@@ -210,7 +210,7 @@ describe("clients", () => {
     assert.ok(items.every(({ clientName }) => clientName === "Watched"));
   });
 
-  test("are found in the audit by who, by what and by time", async () => {
+  test("can be filtered in the audit by author, kind and time", async () => {
     const { clientId } = await create();
     await session.change(`clients/${clientId}/rotate`);
     await session.change(`clients/${clientId}/update`, { name: "Found" });
@@ -245,7 +245,7 @@ describe("settings and statuses", () => {
     return [found?.value, found?.from];
   };
 
-  test("are set of a client code and of a property over it, raise the version, and are taken back", async () => {
+  test("apply to a client code or a property, raise the version, and can be removed", async () => {
     const before = await session.read<SettingsAnswer>("settings?clientCode=ACME");
     assert.deepEqual(holding(before, "timeZone"), ["UTC", "default"]);
     const zone = { clientCode: "ACME", name: "timeZone" };
@@ -269,7 +269,7 @@ describe("settings and statuses", () => {
     );
   });
 
-  test("say what a hotel's own word means, and what it meant by default again", async () => {
+  test("map a hotel's own status, and restore the default", async () => {
     await apply(service, "reservations", [
       reservation("w1", "2026-01-01T00:00:00Z", { status: "WALK IN" }),
       reservation("w2", "2026-01-01T00:00:00Z", { status: "Confirmed" }),

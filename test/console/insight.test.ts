@@ -34,7 +34,7 @@ const QUESTIONS = [
   `feed-health?${OF}`,
 ];
 
-test("operators get the very insights that partners get, as JSON and as CSV", async () => {
+test("operators get the same insights as partners, as JSON and as CSV", async () => {
   for (const question of QUESTIONS) {
     const asPartner = await service.get(`/api/insight/v1/${question}`, { as: reader });
     assert.equal(asPartner.status, 200, `${question} ${asPartner.text}`);
@@ -64,7 +64,7 @@ test("operators get the very insights that partners get, as JSON and as CSV", as
   );
 });
 
-test("insights are of any client code for an operator, and of none without a session", async () => {
+test("insights are available for any client code to an operator, and for none without a session", async () => {
   const other = `on-the-books?clientCode=OTHER&propertyCode=MAD01&from=2026-07-13&to=2026-07-18`;
   assert.equal((await service.get(`/api/insight/v1/${other}`, { as: reader })).status, 403);
   assert.deepEqual((await session.read<{ items: unknown[] }>(`insight/${other}`)).items, []);
@@ -83,7 +83,7 @@ test("insights are of any client code for an operator, and of none without a ses
   assert.equal((await session.get(`insight/on-the-books?${OF}&from=2026-07-13`)).status, 400);
 });
 
-test("pages of an insight are walked with an operator's cursor, which is nobody else's", async () => {
+test("pages of an insight use a cursor that is valid only for this operator", async () => {
   const path = `insight/on-the-books?${NIGHTS}&limit=2`;
   const first = await session.read<{ items: unknown[]; nextCursor: string }>(path);
   const second = await session.read<{ items: unknown[]; nextCursor: null }>(

@@ -297,7 +297,7 @@ async function whileChanging(
 }
 
 describe("operators", () => {
-  test("of two admins who disable each other at the same moment, one stays", async () => {
+  test("of two admins who disable each other concurrently, one stays", async () => {
     const names = ["duel-one", "duel-two"];
     const sessions: ConsoleSession[] = [];
     for (const name of names) sessions.push(await logInAsNew(service, name));
@@ -313,7 +313,7 @@ describe("operators", () => {
     assert.equal(rows.length, 1);
   });
 
-  test("one who is given more at the same moment is not there for an admin of a part", async () => {
+  test("an operator who concurrently gets more properties is not found for an admin of some", async () => {
     const [{ admin }] = pair();
     await addOperator(service, "grows", { role: "viewer", grants: ["FIRST/LIS01"] });
     const hash = async () =>
@@ -327,7 +327,7 @@ describe("operators", () => {
     assert.deepEqual(await hash(), before);
   });
 
-  test("an admin who loses properties at the same moment gives none of them", async () => {
+  test("an admin who concurrently loses properties cannot grant them", async () => {
     await addOperator(service, "desk-clerk", { role: "viewer", grants: ["SECOND/LIS01"] });
     const admin = await logInAsNew(service, "shrinks");
     const shrunk = "update bellhop.operator set grants = '{SECOND/*}' where name = 'shrinks'";
@@ -344,7 +344,7 @@ describe("operators", () => {
     assert.ok(!items.some(({ name }) => name === "new-clerk"));
   });
 
-  test("a name that is used again does not inherit the audit entries of who had it before", async () => {
+  test("a reused name does not inherit the audit entries of its previous owner", async () => {
     const [{ admin }] = pair();
     const who = { pool: service.pool, who: "cli:test" };
     await logInAsNew(service, "twice");
@@ -397,7 +397,7 @@ describe("two tenants", () => {
     ]);
   });
 
-  test("get 404 for everything of the other, and change nothing of it; their own is there", async () => {
+  test("get 404 for other clients' data and change none of it, but reach their own", async () => {
     const [first, second] = pair();
     const before = await service.pool.query("select max(audit_id) as last from bellhop.audit_entry");
     for (const { name, method, path } of await routes()) {
@@ -452,7 +452,7 @@ describe("two tenants", () => {
     assert.deepEqual([name, secrets], ["Grows", before.secrets]);
   });
 
-  test("of a batch for both, each sees its own records and their counts alone", async () => {
+  test("of a shared batch, each sees only its own records and counts", async () => {
     const [first, second] = pair();
     const whole = await everything.read<RequestAnswer>(`requests/${mixedId}?records=all`);
     assert.equal(whole.counts.records, 3);
@@ -542,7 +542,7 @@ describe("two tenants", () => {
     assert.match(taken.text, /Another operator already has this account/);
   });
 
-  test("the audit names the role of who did it, then", async () => {
+  test("the audit names the author's role at that time", async () => {
     const [first] = pair();
     await first.admin.change("settings/set", { ...property(first), name: "currency", value: "EUR" });
     const { items } = await first.admin.read<Page<AuditItem>>("audit?limit=1");

@@ -92,7 +92,7 @@ for (const nights of [1, 7, 30, 90])
     }
   });
 
-test("an operator sees the properties within the grants, and a total of each currency of those that match", async () => {
+test("an operator sees the granted properties, and a total per currency of those that match", async () => {
   const berta = await logInAsNew(service, "berta", { role: "viewer", grants: ["ACME/PARIS01"] });
   const { items, totals } = await berta.read<PortfolioAnswer>("portfolio?nights=90");
   assert.deepEqual(
@@ -161,7 +161,7 @@ test("a property with more rooms, groups and nights than one answer may read has
     ]);
 });
 
-test("a property whose figures cannot be computed is reported, tried again later, and keeps no other from it", async () => {
+test("a property whose figures cannot be computed is reported, retried later, and does not block others", async () => {
   const { bucket, propertyId } = await addBooked("BROKEN", [runOf(3)]);
   await service.pool.query(
     `with progress as (insert into bellhop_state.ledger_segment_progress values ($1, $2, now()))

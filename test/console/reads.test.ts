@@ -88,7 +88,7 @@ describe("requests", () => {
     assert.equal((await session.get(`requests?limit=1&resource=groups&cursor=${cursor}`)).status, 400);
   });
 
-  test("are reported record by record: what became of each, why, and what was sent", async () => {
+  test("are reported record by record: outcome, reason and payload", async () => {
     const body = [
       reservation("r1", "2026-01-01T00:00:00Z", { status: "NOBODY KNOWS" }),
       { clientCode: "ACME", propertyCode: "LIS01", reservationId: 7 },
@@ -154,7 +154,7 @@ describe("requests", () => {
   });
 });
 
-test("the intake counts batches and records by minute, says what waits, and shows the newest batches", async () => {
+test("the intake counts batches and records by minute, and shows the backlog and the newest batches", async () => {
   const before = await session.read<IntakeAnswer>("intake");
   const batches = (intake: IntakeAnswer) =>
     intake.minutes.reduce((sum, { resources }) => sum + (resources?.groups.batches ?? 0), 0);
@@ -240,7 +240,7 @@ test("requests of a client code have a record of it, with or without a property"
   assert.deepEqual(await listed("clientCode=CODE", viewer), []);
 });
 
-test("what is accepted and not applied is the lag", async () => {
+test("accepted but unapplied batches are the lag", async () => {
   const idle = await startTestService({ roles: ["accept", "read"] });
   try {
     const operator = await logInAsNew(idle, "anna");
@@ -340,7 +340,7 @@ test("properties are listed by name or else code, and found by a part of either;
     assert.equal((await session.get(`calendar?${LISBON}&${range}`)).status, 400, range);
 });
 
-test("the portfolio shows when each feed came last, and which is silent by the property's cadence", async () => {
+test("the portfolio shows the last batch of each feed, and which feeds are silent by the property's cadence", async () => {
   const lisbon = async () => {
     const { items } = await session.read<PortfolioAnswer>("portfolio?search=lis");
     return items[0]?.feeds ?? [];
@@ -372,7 +372,7 @@ describe("quarantine", () => {
     return found;
   };
 
-  test("shows what is quarantined, why and as it was sent, page by page", async () => {
+  test("shows quarantined records, reasons and payloads, page by page", async () => {
     const requestId = await apply(service, "reservations", [
       reservation("h1", FUTURE),
       reservation("h2", FUTURE),
@@ -392,7 +392,7 @@ describe("quarantine", () => {
     assert.deepEqual((await session.read<Page<QuarantineItem>>("quarantine?clientCode=OTHER")).items, []);
   });
 
-  test("releases and discards once, with who and why in the audit", async () => {
+  test("releases and discards once, with author and reason in the audit", async () => {
     const requestId = await apply(service, "reservations", [
       reservation("h3", FUTURE),
       reservation("h4", FUTURE),
@@ -424,7 +424,7 @@ describe("quarantine", () => {
     assert.equal(discarded?.who, "console:anna");
   });
 
-  test("shows what a release would change of the current version", async () => {
+  test("shows how a release would change the current version", async () => {
     const past = "2026-01-03T00:00:00Z";
     const requestId = await apply(service, "reservations", [
       reservation("h8", FUTURE, { status: "CANCELLED" }),
@@ -526,7 +526,7 @@ describe("quarantine", () => {
     );
   });
 
-  test("answers what it decided on before a fault, and tries none after it", async () => {
+  test("reports the decisions made before a fault, and stops there", async () => {
     const requestId = await apply(
       service,
       "reservations",

@@ -53,7 +53,7 @@ test("an operator turns codes on with the password and a code of the app; the se
   assert.match(rows[0].encrypted_totp_secret, /^aes256gcm:/);
 });
 
-test("a login takes the password and then a code, which is good once; so is a recovery code", async () => {
+test("a login requires the password and then a code, valid once; so is a recovery code", async () => {
   const session = await logInAsNew(service, "berta");
   const { secret, recoveryCodes } = await enrol(session);
   assert.equal(await attempt("berta"), "401 CodeNeeded");
@@ -76,7 +76,7 @@ test("of two logins with one code at once one is let in", async () => {
   assert.deepEqual(results.sort(), ["401 CodeWrong", "401 CodeWrong", "in"]);
 });
 
-test("after five wrong codes for a name no other is looked at, from wherever they come, nor the right one", async () => {
+test("after five wrong codes for a name all codes are refused, from any address, including the right one", async () => {
   const { secret } = await enrol(await logInAsNew(service, "dora"));
   for (let tries = 0; tries < 5; tries += 1) assert.equal(await attempt("dora", "000000"), "401 CodeWrong");
   assert.equal(await attempt("dora", codeOf(secret)), "429 TooManyAttempts");

@@ -39,7 +39,7 @@ async function auditOf(who: string): Promise<string[]> {
 }
 
 describe("logging in to the console", () => {
-  test("nobody is logged in without a session, and the login page hears whether anybody can be", async () => {
+  test("without a session nobody is logged in, and the login page learns which logins are possible", async () => {
     const before = await service.get("/console/api/session", { as: null });
     assert.equal(before.status, 200);
     assert.deepEqual(
@@ -51,7 +51,7 @@ describe("logging in to the console", () => {
     assert.equal((await service.get("/console/api/session", { as: null })).json()["hasOperators"], true);
   });
 
-  test("a right password opens a session whose cookie no script reads and no other site sends", async () => {
+  test("the right password opens a session whose cookie is unreadable to scripts and never sent by other sites", async () => {
     await createOperator(admin(), "anna", PASSWORD, ADMIN);
     const answer = await postLogin(service, { name: "anna", password: PASSWORD });
     assert.equal(answer.status, 200, answer.text);
@@ -106,7 +106,7 @@ describe("logging in to the console", () => {
     assert.deepEqual(await auditOf("console:nobody"), []);
   });
 
-  test("a wrong password is answered before its audit entry, whose time would tell that the name is known", async () => {
+  test("the response to a wrong password precedes its audit entry, whose time would reveal that the name exists", async () => {
     await addOperator(service, "audited");
     const locking = await service.pool.connect();
     await locking.query("begin");
@@ -175,7 +175,7 @@ describe("logging in to the console", () => {
 });
 
 describe("a session", () => {
-  test("is asked for everywhere but at the login", async () => {
+  test("is required everywhere except at the login", async () => {
     const paths = [
       "intake",
       "requests",
@@ -246,7 +246,7 @@ describe("a session", () => {
     assert.equal((await third.get("audit")).status, 401);
   });
 
-  test("is good on every node and after a restart", async () => {
+  test("is valid on every node and after a restart", async () => {
     const session = await logInAsNew(service, "dora");
     const other = await startTestService({}, { database: service.database });
     try {
@@ -284,7 +284,7 @@ describe("a session", () => {
     assert.equal(rows[0]?.sessions, 10);
   });
 
-  test("another password is taken for the right one only, and ends every other session", async () => {
+  test("the password can be changed only with the current one, which ends all other sessions", async () => {
     const here = await logInAsNew(service, "frida");
     const elsewhere = await logIn(service, "frida");
     const change = (current: string, password: string) => here.post("password", { current, password });
@@ -340,7 +340,7 @@ describe("a change", () => {
     assert.equal((await session.post("logout", {}, own)).status, 200);
   });
 
-  test("is never made by GET, and no other site's page may read an answer", async () => {
+  test("is never made by GET, and other sites' pages cannot read responses", async () => {
     const session = await logInAsNew(service, "ida");
     for (const path of ["logout", "password", "login", "settings/set"]) {
       const answer = await session.get(path);
@@ -397,7 +397,7 @@ describe("the host that a request names", () => {
 });
 
 describe("behind TLS", () => {
-  test("the cookie is Secure and bound to the host; over plain http from elsewhere nobody can log in", async () => {
+  test("the cookie is Secure and bound to the host; plain http allows no logins from other machines", async () => {
     await addOperator(service, "jana");
     const login = { name: "jana", password: PASSWORD };
     const behind = await startTestService(

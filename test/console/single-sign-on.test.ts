@@ -119,7 +119,7 @@ test("an operator logs in at the provider, with the role and scope of the consol
   assert.equal((await sessionOf(again.browser)).operator?.name, "anna");
 });
 
-test("whoever has the address later is somebody else; an unverified or unknown one lets nobody in", async () => {
+test("a reassigned address is another account; unverified or unknown addresses cannot log in", async () => {
   for (const [login, refusal] of [
     ["newcomer", "unknown"],
     ["unverified", "email"],
@@ -139,7 +139,7 @@ test("whoever has the address later is somebody else; an unverified or unknown o
   );
 });
 
-test("an answer is taken of the browser that asked, once, and as the provider sent it", async () => {
+test("a response is accepted once, unmodified, and only from the browser that began the login", async () => {
   const asked = new Browser();
   const address = await backFromProvider(asked, "anna");
   assert.equal(refusalOf(await new Browser().go(address)), "expired", "another browser has no cookie");
@@ -162,7 +162,7 @@ test("an answer is taken of the browser that asked, once, and as the provider se
   assert.equal(refusalOf(await denied.go(back)), "denied");
 });
 
-test("an operator without a local password has none to guess, and an admin may take the account away", async () => {
+test("an operator without a local password has none to guess, and an admin can remove the account", async () => {
   const login = await service.send("POST", "/console/api/login", {
     as: null,
     body: { name: "anna", password: "anything that is long" },

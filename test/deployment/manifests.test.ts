@@ -46,7 +46,7 @@ describe("the image", () => {
       assert.equal(environment[name], value, name);
   });
 
-  test("of the checkout it takes sources and documents, no tests, packages or data", () => {
+  test("includes sources and documents of the checkout, but no tests, packages or data", () => {
     const isTaken = contextRules(read(".dockerignore"));
     for (const path of [
       "src/main.ts",
@@ -71,10 +71,10 @@ describe("the image", () => {
   });
 });
 
-describe("what is run of it", () => {
+describe("the processes that run", () => {
   const settings = new Set<string>(SETTINGS.map(({ name }) => name));
 
-  test("is given settings that there are, by their names or as files", () => {
+  test("get only existing settings, directly or as files", () => {
     const given = [
       ...nodes.flatMap(([, node]) => Object.keys(node.environment)),
       ...ofKind("ConfigMap").flatMap(({ data }) => Object.keys(data)),
@@ -110,7 +110,7 @@ describe("what is run of it", () => {
     }
   });
 
-  test("is asked whether it lives and whether it is ready at the port on which it listens", () => {
+  test("has liveness and readiness checks on its port", () => {
     const { PORT } = environmentOf(stages);
     assert.equal(lastOf(stages, "EXPOSE"), PORT);
     assert.match(read("deploy/compose/haproxy.cfg"), new RegExp(`server node-1 node-1:${PORT}`));
@@ -122,7 +122,7 @@ describe("what is run of it", () => {
     }
   });
 
-  test("has more time to stop than its drain takes", () => {
+  test("has a longer grace period than its drain", () => {
     for (const [name, node] of nodes) assert.ok(Number.parseInt(node.stop_grace_period, 10) > 10, name);
     for (const { spec } of deployments.map((deployment) => deployment.spec.template)) {
       const pauseSeconds = spec.containers[0].lifecycle.preStop.sleep.seconds;
@@ -130,7 +130,7 @@ describe("what is run of it", () => {
     }
   });
 
-  test("trusts the network of compose's proxy, in which nobody else is", () => {
+  test("trusts only the network of compose's proxy", () => {
     const [{ subnet }] = compose.networks.front.ipam.config;
     for (const [name, node] of nodes) assert.equal(node.environment.TRUSTED_PROXIES, subnet, name);
     assert.deepEqual(compose.services.postgres.networks, ["back"]);
@@ -213,7 +213,7 @@ describe("what refers to another part finds it", () => {
     assert.ok(!order.includes(-1), String(order));
   });
 
-  test("a secret's files are those that the settings name", () => {
+  test("a secret has exactly the files that settings name", () => {
     const [secret] = ofKind("Secret");
     const [{ data }] = ofKind("ConfigMap");
     const files = Object.entries(data as Record<string, string>).filter(([name]) => name.endsWith("_FILE"));
@@ -224,7 +224,7 @@ describe("what refers to another part finds it", () => {
         if (name.endsWith("_FILE")) assert.ok(node.secrets.includes(file.split("/").at(-1)), name);
   });
 
-  test("each manifest is in a kustomization, which names none that is not there, and patches what it has", () => {
+  test("each manifest is in a kustomization, which names only existing ones and patches existing fields", () => {
     const loaded = overlays.flatMap((path) =>
       (parse(read(path)).resources as string[]).map((resource) => join(dirname(path), resource)),
     );

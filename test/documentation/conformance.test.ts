@@ -84,7 +84,7 @@ for (const [path, demandsMin] of Object.entries(DOCUMENTS)) {
       assert.deepEqual(wrong, []);
     });
 
-    test("says where each demand stands and what it is", () => {
+    test("names the place and text of each requirement", () => {
       for (const { line, where, text, citations } of demands) {
         assert.match(where, /\w/, `line ${line}`);
         assert.match(text, /\w{2}/, `line ${line}`);

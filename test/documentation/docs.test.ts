@@ -49,7 +49,7 @@ function unescaped(markup: string): string {
 
 describe("/docs and /openapi.json", () => {
   for (const path of FILES) {
-    test(`${path} is there for everybody, also for HEAD and with a token that is no good`, async () => {
+    test(`${path} is public, also for HEAD and with an invalid token`, async () => {
       const answer = await service.get(path, { as: null });
       assert.equal(answer.status, 200);
       assert.equal(answer.headers.get("x-content-type-options"), "nosniff");
@@ -62,7 +62,7 @@ describe("/docs and /openapi.json", () => {
       const headers = { authorization: "Bearer no.good" };
       assert.equal((await service.get(path, { as: null, headers })).status, 200);
     });
-    test(`${path} is not sent again to who has it, and travels compressed to who can read that`, async () => {
+    test(`${path} can be revalidated, and is compressed for clients that accept it`, async () => {
       const whole = await service.get(path, { as: null, headers: { "accept-encoding": "identity" } });
       const etag = whole.headers.get("etag") ?? "";
       const again = await service.get(path, {
@@ -119,7 +119,7 @@ test("guides and first steps name the address of the deployment, and the sandbox
   await app.close();
 });
 
-test("/docs says so while the pages are not built", async () => {
+test("/docs shows a notice while the pages are not built", async () => {
   const app = fastify();
   registerDocsRoutes(app, docsOptions(), join(root, "no-such-directory"));
   const { statusCode, body, headers } = await app.inject("/docs/contract");
@@ -266,7 +266,7 @@ describe("the site", () => {
       assert.doesNotMatch(text, /<script(?![^>]*\bsrc=)|<style|\sstyle=|\son\w+=|javascript:/i, path);
     }
   });
-  test("shows each program of the guides as the file is that the suite runs, with what it prints", () => {
+  test("shows each program of the guides exactly as tested, with its output", () => {
     const shown = [...pages.values()]
       .flatMap((text) => [...text.matchAll(/<pre[^>]*><code>([\s\S]*?)<\/code>/g)])
       .map(([, code = ""]) => unescaped(code));
@@ -280,7 +280,7 @@ describe("the site", () => {
         file,
       );
   });
-  test("loads its own files alone, and its policy lets nothing else in", async () => {
+  test("loads only its own files, as its policy requires", async () => {
     for (const [path, text] of pages) {
       for (const [tag] of text.matchAll(/<(?:link|script|img|iframe|object|embed|source)\b[^>]*/g))
         assert.match(tag, /\s(?:href|src)="[\w./-]+"/, path);

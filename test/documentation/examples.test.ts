@@ -181,7 +181,7 @@ describe("the programs of the guides", () => {
     }
   });
 
-  test("are there in each language, and each has what it prints beside it", () => {
+  test("exist in each language, each with its output", () => {
     assert.ok(names.length >= 7);
     for (const ending of ["mjs", "py"])
       assert.deepEqual(
@@ -193,7 +193,7 @@ describe("the programs of the guides", () => {
   });
 
   for (const file of programs("sh"))
-    test(`${file} prints what the guide says`, async () => {
+    test(`${file} prints the guide's output`, async () => {
       assertPrints(file, await run("sh", [file], "LON-SH"));
     });
 
@@ -211,7 +211,7 @@ describe("the programs of the guides", () => {
       );
     });
     for (const file of programs("mjs"))
-      test(`${file} prints what the guide says`, () => {
+      test(`${file} prints the guide's output`, () => {
         assertPrints(file, printed.get(file) ?? assert.fail(`${file} did not run`));
       });
   });
@@ -266,7 +266,7 @@ describe("the programs of the guides", () => {
   });
 
   for (const file of programs("py"))
-    test(`${file} prints what the guide says`, async (t) => {
+    test(`${file} prints the guide's output`, async (t) => {
       // The service needs no Python, so a machine may have none: then these are not run, and the result says so.
       const python = await findPython();
       if (python === undefined)
@@ -276,7 +276,7 @@ describe("the programs of the guides", () => {
 });
 
 describe("the receiver of webhooks", () => {
-  test("takes what the service signed, once, and nothing else", async (context) => {
+  test("accepts only messages signed by the service, each once", async (context) => {
     const url = `http://127.0.0.1:${await freePort()}/`;
     const registered = await service.send("POST", "/api/public/v1/webhooks", {
       as: client,

@@ -144,7 +144,7 @@ describe("the contract's lists are the code's", () => {
     for (const scope of SCOPES) assert.ok(text.includes(`\`${scope}\``), scope);
   });
 
-  test("violations, warnings and statuses stand in records.md, all of them", async () => {
+  test("records.md lists all violations, warnings and statuses", async () => {
     const text = await read("docs/records.md");
     for (const code of [...Object.keys(VIOLATION_CODES), ...Object.keys(WARNING_CODES)])
       assert.ok(text.includes(`\`${code}\``), code);
@@ -155,7 +155,7 @@ describe("the contract's lists are the code's", () => {
 });
 
 describe("configuration.md is the table of settings", () => {
-  test("every setting, what it takes, its default and what it does", async () => {
+  test("every setting with its type, default and description", async () => {
     const settings = SETTINGS.map(({ name, kind, fallback, meaning }) => [
       name,
       kind,
@@ -176,14 +176,14 @@ describe("operations.md knows the service", () => {
 });
 
 describe("simulator.md knows the simulator", () => {
-  test("every fault and what it is, and no other", async () => {
+  test("every fault with its description, and no others", async () => {
     const rows = await checkedRows("docs/simulator.md", "simulator-faults");
     const faults = rows.map(([name = "", meaning = ""]) => [name, meaning]);
     assert.deepEqual(faults, Object.entries(FAULTS));
   });
 });
 
-describe("no document names what is not there", () => {
+describe("documents name only existing things", () => {
   test("errors", async () => {
     for (const path of documents) {
       for (const [code] of (await read(path)).matchAll(/\bbellhop\.[a-z]+\.[A-Z]\w+/g))

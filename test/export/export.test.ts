@@ -294,7 +294,7 @@ describe("an export", () => {
     }
   });
 
-  test("a killed run leaves what was there, and the next one keeps its finished files", async () => {
+  test("a killed run leaves the previous files, and the next one reuses its finished files", async () => {
     const folder = newFolder();
     await assert.rejects(
       exportTo(folder, {
@@ -337,7 +337,7 @@ describe("an export", () => {
     assert.equal(records.filter(({ key }) => key === "LATER").length, 1);
   });
 
-  test("goes on from where it was while a bucket has not been settled, as something in it may be left to apply", async () => {
+  test("resumes at the same position while a bucket is unsettled, as it may have unapplied parts", async () => {
     let asked = 0;
     // The first bucket of each reading of all 64.
     const isOfFirst = (statement: unknown) =>
@@ -357,7 +357,7 @@ describe("an export", () => {
     assert.equal((await exportTo(folder, { pool })).manifest.position.receivedBefore, receivedBefore);
   });
 
-  test("begins anew after an erasure, and the guest is in no file", async () => {
+  test("starts over after an erasure, and the guest is in no file", async () => {
     const folder = newFolder();
     await exportTo(folder, { format: "csv" });
     const mentioning = async () => {
@@ -378,7 +378,7 @@ describe("an export", () => {
 describe("bellhop export", () => {
   const environment = () => ({ DATABASE_URL: service.database.url });
 
-  test("reports what it wrote", async () => {
+  test("reports the written files", async () => {
     const folder = newFolder();
     const first = await bellhop(["export", folder, "--table", "nights", "--json"], environment());
     assert.equal(first.code, 0, first.err);
@@ -396,7 +396,7 @@ describe("bellhop export", () => {
     assert.match(again.out, /written +what has changed\n +records +0 rows\n +nights +0 rows/);
   });
 
-  test("leaves the export as it was where the disk has room for a part of the manifest", async () => {
+  test("keeps the previous export if the disk has room for only a part of the manifest", async () => {
     const folder = newFolder();
     await exportTo(folder);
     const former = await filesBelow(folder);
@@ -412,7 +412,7 @@ describe("bellhop export", () => {
     for (const path of former) assert.ok((await filesBelow(folder)).includes(path), path);
   });
 
-  test("says in a line which folder cannot be made", { timeout: 60_000 }, async () => {
+  test("reports in one line which folder cannot be created", { timeout: 60_000 }, async () => {
     for (const folder of [import.meta.filename, "/proc/bellhop/export"]) {
       const refused = await bellhop(["export", folder], environment());
       assert.equal(refused.code, 1);

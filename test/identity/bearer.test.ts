@@ -113,7 +113,7 @@ describe("the bearer check", () => {
     );
   });
 
-  it("refuses keys that a token brings or points to, and asks nobody for them", async (t) => {
+  it("refuses keys that a token contains or references, and does not fetch them", async (t) => {
     let asked = 0;
     const server = createServer((_request, response) => {
       asked += 1;
@@ -166,7 +166,7 @@ describe("the bearer check", () => {
     }
   });
 
-  it("takes a token for its whole hour, until its last seconds", async () => {
+  it("accepts a token for its whole hour", async () => {
     const iat = now() - 3580;
     assert.equal(await statusWith(node.url, await make({ iat, exp: iat + 3600 })), 200);
   });
@@ -181,7 +181,7 @@ describe("the bearer check", () => {
     }
   });
 
-  it("refuses a token that lacks any claim, or whose subject is not its client", async () => {
+  it("refuses a token that lacks a claim, or whose subject is not its client", async () => {
     for (const claim of Object.keys(good.claims)) {
       assert.equal(await statusWith(node.url, await make({ [claim]: undefined })), 403, `without ${claim}`);
     }
@@ -192,7 +192,7 @@ describe("the bearer check", () => {
     }
   });
 
-  it("refuses a good token with any character changed, the spare bits of the last one included", async () => {
+  it("refuses a valid token with any character changed, including the unused bits of the last one", async () => {
     const token = await make({ jti: randomUUID() });
     const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     const { verifyBearer } = node.authenticator;
@@ -217,7 +217,7 @@ describe("the bearer check", () => {
     }
   });
 
-  it("takes whatever else may stand in the header for an invalid token", async () => {
+  it("treats any other header value as an invalid token", async () => {
     const { verifyBearer } = node.authenticator;
     const headers = ["{}", "[]", "null", '"x"', "1", '{"alg":"ES256"}', "\u0000", "{"].map((text) =>
       Buffer.from(text).toString("base64url"),

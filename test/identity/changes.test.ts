@@ -32,7 +32,7 @@ describe("changes of clients, secrets, keys and tokens", () => {
     await service.stop();
   });
 
-  it("takes a token of one node on another, and after a restart at another address", async (t) => {
+  it("accepts a token of one node on another, and after a restart at another address", async (t) => {
     const client = await newTestClient(service.admin);
     const token = await takeToken(service.url, client);
     assert.equal(await statusWith(other.url, token), 200);
@@ -101,7 +101,7 @@ describe("changes of clients, secrets, keys and tokens", () => {
     assert.equal((await requestToken(service.url, next)).status, 200);
   });
 
-  it("ends a secret by itself when it was given an expiry, and not before", async () => {
+  it("ends a secret at its expiry, and not before", async () => {
     const client = await newTestClient(service.admin);
     const next = await rotateSecret(service.admin, client.clientId, {
       overlapSeconds: 0,
@@ -157,7 +157,7 @@ describe("changes of clients, secrets, keys and tokens", () => {
     assert.equal(empty.status, 400);
   });
 
-  it("remembers a revoked token when the node is started anew", async (t) => {
+  it("remembers a revoked token after a restart", async (t) => {
     const client = await newTestClient(service.admin);
     const token = await takeToken(service.url, client);
     await revokeToken(service.admin, decodeJwt(token).jti ?? "");
@@ -188,7 +188,7 @@ describe("changes of clients, secrets, keys and tokens", () => {
     assert.equal((await introspect({ ...operator, clientSecret: "bhs_no" }, token)).status, 401);
   });
 
-  it("announces a new key, signs with it from its time on, and takes the old key's tokens until they expire", async () => {
+  it("announces a new key, signs with it from its time on, and accepts the old key's tokens until they expire", async () => {
     const client = await newTestClient(service.admin);
     const before = await takeToken(service.url, client);
     const { kid, retiring } = await rotateKey(service.admin, { announceSeconds: 60 });
@@ -256,7 +256,7 @@ describe("changes of clients, secrets, keys and tokens", () => {
     assert.equal(await statusWith(other.url, before), 403);
   });
 
-  it("mints a token without the secret and writes down who did", async () => {
+  it("issues a token without the secret, with an audit entry", async () => {
     const client = await newTestClient(service.admin, { tokenBurst: 1 });
     const minted = await mintToken(service.admin, {
       clientId: client.clientId,

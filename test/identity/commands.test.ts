@@ -195,7 +195,7 @@ describe("the commands on clients, tokens and keys", () => {
     }
   });
 
-  it("answers what cannot be done with exit code 1 and what can", async () => {
+  it("exits with 1 and names the alternatives when an operation is impossible", async () => {
     const unknown = await run("client", "show", "bhc_nobody");
     assert.deepEqual([unknown.code, unknown.out], [1, ""]);
     assert.match(unknown.err, /client list/);

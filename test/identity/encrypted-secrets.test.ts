@@ -85,7 +85,7 @@ describe("what the database keeps encrypted", () => {
 
   const [first, second, third] = [newKey(), newKey(), newKey()];
 
-  test("lies in these places and no other: what is in another column, a change of the key would lose", async (t) => {
+  test("is in exactly these places: a change of the key would lose any other", async (t) => {
     const full = await createTestDatabase();
     t.after(() => full.drop());
     const { node, stop } = await start(t, { encryptPayloads: true, keyEncryptionKey: first }, full);

@@ -12,7 +12,7 @@ after(() => service.stop());
 const push = (authorization: string) =>
   service.post("inventories", [inventoryRecord()], { as: null, headers: { authorization } });
 
-test("a forged bearer is 403 with zero bytes however often it comes, never 429, and costs its client nothing", async () => {
+test("a forged token is always 403 with an empty body, never 429, and does not count against its client", async () => {
   const client = await service.newClient({ requestRate: 1, requestBurst: 1 });
   const token = await client.token();
   // The header and the claims are the client's own, the signature is not.

@@ -67,7 +67,7 @@ function otherSignature(token: string): string {
 }
 
 describe("a token's spelling", () => {
-  test("is the one it was given out in: no padding, blanks, other alphabets or further parts", async () => {
+  test("is the issued one: no padding, blanks, other alphabets or further parts", async () => {
     assert.equal((await answerTo(`Bearer ${good}`)).status, 200);
     const [header, payload, signature] = parts(good);
     for (const spelling of [
@@ -176,7 +176,7 @@ describe("a token's header", () => {
   });
 });
 
-describe("what a token opens", () => {
+describe("the permissions of a token", () => {
   const status = async (client: TestClient, scope: string, method: string, path: string, body?: object) => {
     const authorization = `Bearer ${await client.token(scope)}`;
     const answer = await service.send(method, path, {
@@ -254,7 +254,7 @@ describe("what a token opens", () => {
     }
   });
 
-  test("is nothing at the endpoints that take credentials, in any place", async () => {
+  test("is not accepted in place of credentials", async () => {
     const send = (headers: Record<string, string>, form: Record<string, string>) =>
       fetch(`${service.address}/api/oauth2/token`, {
         method: "POST",
@@ -281,7 +281,7 @@ describe("what a token opens", () => {
     }
   });
 
-  test("is distinguished by its whole text: one that shares its beginning with a good one is forged", async () => {
+  test("is identified by its whole text: a forged one may share the beginning of a valid one", async () => {
     const digest = createHash("sha256").update(good).digest("base64");
     for (const token of [
       good.slice(0, -2),

@@ -66,7 +66,7 @@ describe("what an installation keeps for itself", () => {
     assert.equal(((await metadata.json()) as { issuer: string }).issuer, moved.url);
   });
 
-  it("encrypts signing keys and pepper when there is a key for it, and what was readable before too", async (t) => {
+  it("encrypts signing keys and pepper if a key is set, including previously unencrypted ones", async (t) => {
     const plain = await startAuthNode(database);
     t.after(plain.stop);
     const client = await newTestClient(plain.admin);
@@ -92,7 +92,7 @@ describe("what an installation keeps for itself", () => {
     assert.equal((await requestToken(again.url, client)).status, 200);
   });
 
-  it("refuses to start without the key it was encrypted with, or with another, and says so", async (t) => {
+  it("refuses to start without the encryption key, or with another one, and says so", async (t) => {
     const node = await startAuthNode(database, { config: { keyEncryptionKey: newKey() } });
     t.after(node.stop);
     await node.stop();

@@ -26,7 +26,7 @@ async function bellhop(args: readonly string[], input = "") {
   return { code: await ended, out, err: withoutProgress(err) };
 }
 
-test("operators are made by commands, with a password that is shown once or read, and log in with it", async () => {
+test("operators are created by commands, with a generated or given password, and log in with it", async () => {
   const made = JSON.parse((await bellhop(["create", "anna", "--json"])).out) as Record<string, string>;
   const login = { name: "anna", password: made["password"] };
   assert.equal((await postLogin(service, login)).status, 200);
@@ -54,7 +54,7 @@ test("operators are made by commands, with a password that is shown once or read
   assert.doesNotMatch((await bellhop(["list"])).out, /berta/);
 });
 
-test("a name that is taken or cannot be, a weak password and an unknown operator are reported in one line", async () => {
+test("an existing or invalid name, a weak password and an unknown operator are reported in one line", async () => {
   const admin = ["--role", "admin", "--grant", "*/*"];
   await bellhop(["create", "carla", ...admin]);
   const bad: [string[], string, RegExp][] = [

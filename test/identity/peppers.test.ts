@@ -36,7 +36,7 @@ describe("the pepper of clients' secrets", () => {
   const statusOf = async (node: AuthNode, client: { clientId: string; clientSecret: string }) =>
     (await requestToken(node.url, client)).status;
 
-  it("is replaced while every secret stays good, and each changes over when it is next used, on any node", async () => {
+  it("is replaced while every secret stays valid; each moves to the new one when it is next used, on any node", async () => {
     const [used, idle] = [await newTestClient(service.admin), await newTestClient(service.admin)];
     await assert.rejects(retirePepper(service.admin), /only one pepper/);
     assert.deepEqual(await rotatePepper(service.admin), { number: 2 });
@@ -65,7 +65,7 @@ describe("the pepper of clients' secrets", () => {
     assert.deepEqual(await secretsUnder(), [[2, 3]]);
   });
 
-  it("ends what hangs on it when it is retired by force, and nothing else", async () => {
+  it("a forced retirement ends exactly the secrets that use it", async () => {
     const [used, idle] = [await newTestClient(service.admin), await newTestClient(service.admin)];
     const { number } = await rotatePepper(service.admin);
     assert.equal(await statusOf(service, used), 200);
@@ -84,7 +84,7 @@ describe("the pepper of clients' secrets", () => {
     assert.match((await run("status")).said, new RegExp(`^${number} +current`, "m"));
   });
 
-  it("has changed at the first use on a node that nobody has asked for a while", async (t) => {
+  it("is current at the first use on an idle node", async (t) => {
     const client = await newTestClient(service.admin);
     await takeToken(other.url, client);
     const { number } = await rotatePepper(service.admin);
@@ -96,7 +96,7 @@ describe("the pepper of clients' secrets", () => {
     await retirePepper(service.admin, { force: true });
   });
 
-  it("is made anew by no start, and never the first one again", async (t) => {
+  it("no start creates another one, least of all the first again", async (t) => {
     const before = await listPeppers(service.pool);
     const client = await newTestClient(service.admin);
     const restarted = await startAuthNode(service.database);
@@ -108,7 +108,7 @@ describe("the pepper of clients' secrets", () => {
     );
   });
 
-  it("leaves the key of cursors as it is, on every node and after every start", async (t) => {
+  it("does not affect the key of cursors, on any node or start", async (t) => {
     const installation = await startAuthService();
     t.after(installation.stop);
     const key = await installation.authenticator.internals.cursorKey();

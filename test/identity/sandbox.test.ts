@@ -85,7 +85,7 @@ describe("the sandbox client", () => {
 
   const clients = async () => (await database.pool.query("select from bellhop.client")).rowCount;
 
-  test("is there with the embedded database on a loopback address, the same at every start; its secret and all else in DATA_DIR (password, keys, log of PostgreSQL, sockets) is for its owner's eyes", async () => {
+  test("exists with the embedded database on a loopback address, the same at every start; only the owner can read its secret and the rest of DATA_DIR (password, keys, log of PostgreSQL, sockets)", async () => {
     const ask = async ({ address, said }: Run) => {
       assert.equal(await tokenStatus(address, said), 200);
       assert.deepEqual(await openToOthers(dataDir), []);
@@ -96,7 +96,7 @@ describe("the sandbox client", () => {
     assert.equal((await stat(`${dataDir}/sandbox-client.json`)).mode & 0o777, 0o600);
   });
 
-  test("gets a batch applied by the lines that the service prints, and by those of the README, pasted into a shell", async () => {
+  test("a batch is applied by the printed commands, and by those of the README, pasted into a shell", async () => {
     const readme = await readFile(new URL("../../README.md", import.meta.url), "utf8");
     await serve({ DATA_DIR: dataDir }, [], async ({ address, said }) => {
       const printed = said.split("\n").filter((line) => line.startsWith("  "));

@@ -74,7 +74,7 @@ describe("signing keys", () => {
     await assert.rejects(revokeKey(service.admin, "nobody's"), /No key/);
   });
 
-  it("that leaked and sign no more end alone: the tokens of the others stay good", async () => {
+  it("a leaked key that no longer signs is revoked alone: tokens of other keys stay valid", async () => {
     const client = await newTestClient(service.admin);
     const before = await takeToken(service.url, client);
     const { kid } = await rotateKey(service.admin, { announceSeconds: 5 });
@@ -117,7 +117,7 @@ describe("signing keys", () => {
     assert.deepEqual(rows, [{ who: "service" }]);
   });
 
-  it("are replaced by a service that finds an old one, and by none that was asked to leave it", async () => {
+  it("are rotated by a service when old, unless rotation is disabled", async () => {
     const states = async () =>
       (await listKeys(service.admin)).filter(({ state }) => state === "announced").length;
     await service.pool.query(

@@ -18,7 +18,7 @@ before(async () => {
 });
 after(() => service.stop());
 
-test("with AUTH_PORT the token server has an address of its own, whose tokens the data endpoints take", async () => {
+test("with AUTH_PORT the token server has its own address, and the data endpoints accept its tokens", async () => {
   assert.notEqual(service.service.authAddress, service.address);
   assert.equal((await service.post("inventories", [inventoryRecord()])).status, 202);
 });

@@ -72,7 +72,7 @@ describe("the limit of token requests", () => {
     }
   });
 
-  it("remembers the bucket when the node is started anew", async (t) => {
+  it("remembers the bucket after a restart", async (t) => {
     const client = await newTestClient(service.admin, { tokenBurst: 1 });
     assert.equal((await requestToken(service.url, client)).status, 200);
     const restarted = await startAuthNode(service.database);
@@ -88,7 +88,7 @@ describe("the limit of token requests", () => {
     assert.equal((await requestToken(service.url, client)).status, 200);
   });
 
-  it("takes a bucket deeper than empty for an empty one, after the clock was set back", async () => {
+  it("treats a negative bucket as empty after the clock was set back", async () => {
     const client = await newTestClient(service.admin, { tokenBurst: 2 });
     await requestToken(service.url, client);
     await service.pool.query(

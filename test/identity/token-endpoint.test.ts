@@ -153,12 +153,12 @@ describe("the token endpoint", () => {
     }
   });
 
-  it("takes an empty parameter for an absent one and ignores unknown ones", async () => {
+  it("treats an empty parameter as absent, and ignores unknown ones", async () => {
     assert.equal((await postRaw(form("&scope=&resource=x&"))).status, 200);
     await expectError(await postRaw("grant_type=&client_id=a&client_secret=b"), 400, "invalid_request");
   });
 
-  it("refuses what is malformed: repeated parameters, broken escapes, bytes that are not UTF-8", async () => {
+  it("refuses malformed forms: repeated parameters, broken escapes, bytes that are not UTF-8", async () => {
     const cases = [
       form("&grant_type=client_credentials"),
       form("&scope=read&scope="),
@@ -192,18 +192,18 @@ describe("the token endpoint", () => {
     await expectError(await requestToken(node.url, introspector), 400, "unauthorized_client");
   });
 
-  it("gives a token with the scopes asked for", async () => {
+  it("issues a token with the requested scopes", async () => {
     const response = await requestToken(node.url, client, { scope: "read  groups:write read" });
     assert.equal((await readBody(response)).scope, "read groups:write");
   });
 
-  it("never takes credentials from the address", async () => {
+  it("never accepts credentials in the URL", async () => {
     const query = `client_id=${client.clientId}&client_secret=${client.clientSecret}`;
     const response = await postForm(`${token()}?${query}`, { grant_type: "client_credentials" });
     await expectError(response, 400, "invalid_request");
   });
 
-  it("takes forms only, uncompressed and of at most 8 kB", async () => {
+  it("accepts only uncompressed forms of at most 8 kB", async () => {
     const json = JSON.stringify({ grant_type: "client_credentials" });
     await expectError(await postRaw(json, { "content-type": "application/json" }), 415, "invalid_request");
     await expectError(await postRaw(form(), { "content-type": "text/plain" }), 415, "invalid_request");

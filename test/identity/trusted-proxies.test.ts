@@ -19,7 +19,7 @@ const guess = (from: string) =>
     body: `grant_type=client_credentials&client_id=${service.client.clientId}&client_secret=wrong`,
   });
 
-test("behind a trusted proxy whoever guesses secrets uses up the failures of its own address, not another's", async () => {
+test("behind a trusted proxy, failed authentications count for the client's address, not for others", async () => {
   const statuses: number[] = [];
   for (let tries = 0; tries < 21; tries += 1) statuses.push((await guess("198.51.100.1")).status);
   assert.deepEqual(statuses, [...Array(20).fill(401), 429]);

@@ -61,7 +61,7 @@ describe("data requests, which are answered in front of the framework,", () => {
     assert.deepEqual([ours.headers.get("content-type")], [framework.headers.get("content-type")]);
   });
 
-  test("are the only requests taken there: other methods and addresses have the framework's 404 and 405", async () => {
+  test("are the only requests handled there: other methods and addresses get the framework's 404 and 405", async () => {
     const put = await service.send("PUT", PATH, { body: [] });
     assert.deepEqual([put.status, put.headers.get("allow")], [405, "GET, HEAD, POST"]);
     const options = await service.send("OPTIONS", PATH);
@@ -70,7 +70,7 @@ describe("data requests, which are answered in front of the framework,", () => {
       assert.equal((await service.send("POST", path, { body: [] })).status, 404, path);
   });
 
-  test("take one request of the client's rate each, refused or not, and are refused beyond it", async () => {
+  test("count as one request of the client's rate, refused or not, and are refused beyond it", async () => {
     const client = await service.newClient({ requestRate: 1, requestBurst: 100_000 });
     for (const body of [[inventoryRecord()], [{}], [{}]])
       await service.post("inventories", body, { as: client });
@@ -90,7 +90,7 @@ describe("data requests, which are answered in front of the framework,", () => {
     assert.deepEqual([...statuses], [202, 429]);
   });
 
-  test("take this node's part of the client's rate where there is another node", async () => {
+  test("use this node's share of the client's rate if there is another node", async () => {
     const other = await startTestService({}, { database: service.database });
     try {
       await until(async () => {

@@ -24,13 +24,13 @@ describe("requests from a seed", () => {
       assert.ok((report.byStatus.get(status) ?? 0) > 0, `nothing was answered ${status}`);
   };
 
-  test("two thousand bad bodies and requests: no 5xx, no hang, and the log holds what was answered 202", () => {
+  test("two thousand bad bodies and requests: no 5xx, no hang, and the log contains exactly the 202s", () => {
     check("bodies");
   });
   test("a thousand at the token endpoint: every answer as documented, no token for another, nothing private said", () => {
     check("token");
   });
-  test("a thousand headers and framings: one answer a request, and nothing within a body is taken for one", () => {
+  test("a thousand headers and framings: one response per request, and nothing within a body counts as a request", () => {
     check("headers");
   });
   test("a thousand questions: every answer as documented, and nothing of others in any", () => {

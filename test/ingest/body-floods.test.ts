@@ -49,7 +49,7 @@ describe("a body that is never finished", () => {
     assert.equal(large.status, 413);
   });
 
-  test("counts in the budget of all bodies, at the login and at the token endpoint, and is given back", async () => {
+  test("counts in the budget of all bodies, at the login and the token endpoint, and is released", async () => {
     const held = [
       head("POST", "/console/api/login", "Content-Type: application/json", CHUNKED),
       head("POST", "/api/oauth2/token", "Content-Type: application/x-www-form-urlencoded", CHUNKED),
@@ -67,7 +67,7 @@ describe("a body that is never finished", () => {
   });
 });
 
-describe("a body of nobody known", () => {
+describe("a body of an unauthenticated client", () => {
   test("counts for the site of its address", async () => {
     const login = (address: string) =>
       head(

@@ -56,7 +56,7 @@ describe("a limit that an operator sets", () => {
     errorObject(await post(nested("[[[]]]")), 400, "bellhop.contract.MalformedJson");
   });
 
-  test("bounds the requests of a client that has no rate of its own", async () => {
+  test("limits the requests of a client without its own rate", async () => {
     const follows = await service.newClient({ requestRate: null, requestBurst: null });
     const own = await service.newClient({ requestRate: 1, requestBurst: 4 });
     const statuses = async (as: typeof own, count: number) => {
@@ -75,7 +75,7 @@ describe("a limit that an operator sets", () => {
     assert.ok(refusedOwn >= 1 && refusedOwn <= 8, `${refusedOwn} of 12`);
   });
 
-  test("bounds the tokens of a client that has no bucket of its own", async () => {
+  test("limits the tokens of a client without its own bucket", async () => {
     const { clientId, clientSecret } = await service.newClient({ tokenBurst: null });
     const statuses: number[] = [];
     for (let asked = 0; asked < 4; asked += 1) {
@@ -93,7 +93,7 @@ describe("a limit that an operator sets", () => {
     assert.deepEqual(statuses, [200, 200, 200, 429]);
   });
 
-  test("bounds how long an idle connection is kept", async () => {
+  test("limits how long an idle connection is kept", async () => {
     const connection = await RawConnection.open(service.address);
     connection.write("GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n");
     const answer = await connection.answer();

@@ -79,7 +79,7 @@ describe("slow clients", () => {
   });
   after(() => strict.stop());
 
-  test("headers that do not come to their end are 408, whether they stall or drip", async () => {
+  test("incomplete headers are 408, whether they stall or arrive slowly", async () => {
     const stalled = await RawConnection.open(strict.address);
     stalled.write("POST /api/public/v1/inventories HTTP/1.1\r\nHost: a\r\nX-");
     const dripping = await RawConnection.open(strict.address);
@@ -92,12 +92,12 @@ describe("slow clients", () => {
     clearInterval(drip);
   });
 
-  test("a connection that says nothing is not kept", async () => {
+  test("a silent connection is closed", async () => {
     const silent = await Promise.all(Array.from({ length: 20 }, () => RawConnection.open(strict.address)));
     await Promise.all(silent.map((connection) => connection.closing()));
   });
 
-  test("a body that does not come to its end is 408, and its bytes are given back", async () => {
+  test("an incomplete body is 408, and its memory is released", async () => {
     const announced = await RawConnection.open(strict.address);
     announced.write(`${await head(strict, ["Content-Length: 300000"])}${" ".repeat(200_000)}`);
     const dripping = await RawConnection.open(strict.address);
@@ -116,7 +116,7 @@ describe("slow clients", () => {
     }, 5_000);
   });
 
-  test("a form that does not come to its end is 408, whether it stalls or drips", async () => {
+  test("an incomplete form is 408, whether it stalls or arrives slowly", async () => {
     const type = "Content-Type: application/x-www-form-urlencoded";
     const start = `POST /api/oauth2/token HTTP/1.1\r\nHost: a\r\n${type}\r\n`;
     const stalled = await RawConnection.open(strict.address);
@@ -131,7 +131,7 @@ describe("slow clients", () => {
     clearInterval(drip);
   });
 
-  test("a body behind a refusal does not hold the connection for longer than a request may take", async () => {
+  test("a body after a refusal does not keep the connection longer than a request may take", async () => {
     const connection = await RawConnection.open(strict.address);
     const request = await head(strict, ["Content-Length: 300000"]);
     connection.write(`${request.replace("application/json", "text/plain")}  `);
@@ -148,12 +148,12 @@ describe("slow clients", () => {
     await connection.closing();
   });
 
-  test("a connection whose client does not read its answers is closed after the time for that", async () => {
+  test("a connection whose client does not read its responses is closed after the time limit", async () => {
     const connection = await pipelineUnread(strict);
     await connection.closing();
   });
 
-  test("an answer that is made for longer than that is not taken for one that nobody reads", async () => {
+  test("a response that takes longer to compute is not mistaken for one that the client does not read", async () => {
     const held = await holdAppends(strict.database.clientConfig);
     const connection = await RawConnection.open(strict.address);
     connection.write(await withLength(strict));
@@ -163,7 +163,7 @@ describe("slow clients", () => {
     connection.destroy();
   });
 
-  test("a request that does not come to its end does not outlive the service", async () => {
+  test("an incomplete request does not outlive the service", async () => {
     const own = await startTestService();
     const connection = await RawConnection.open(own.address);
     connection.write(`${await head(own, ["Content-Length: 300000", "Expect: 100-continue"])} `);
@@ -192,7 +192,7 @@ describe("one connection, many requests", () => {
     connection.destroy();
   });
 
-  test("bytes that are no request behind one that is get their own 400 after its answer, and the connection ends", async () => {
+  test("invalid bytes after a request get their own 400 after its response, and the connection is closed", async () => {
     const before = await countRequests();
     const connection = await RawConnection.open(service.address);
     connection.write(`${await withLength()}nonsense\r\n\r\n${await withLength()}`);
@@ -210,7 +210,7 @@ describe("one connection, many requests", () => {
   });
 });
 
-describe("requests that two readers could understand differently", () => {
+describe("requests with ambiguous framing", () => {
   const smuggled = `POST /api/public/v1/inventories HTTP/1.1\r\nHost: a\r\n`;
   const shapes: Record<string, readonly string[]> = {
     "Content-Length and Transfer-Encoding": ["Content-Length: 4", "Transfer-Encoding: chunked"],
@@ -235,7 +235,7 @@ describe("requests that two readers could understand differently", () => {
     "a folded header (obs-fold)": ["X: a", " b", "Content-Length: 5"],
   };
   for (const [shape, lines] of Object.entries(shapes)) {
-    test(`${shape}: 400, and nothing behind it is taken for a request`, async () => {
+    test(`${shape}: 400, and nothing after it counts as a request`, async () => {
       const before = await countRequests();
       const connection = await RawConnection.open(service.address);
       const inner = `${smuggled}Authorization: Bearer ${await service.token()}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
@@ -296,7 +296,7 @@ describe("requests of older and rarer forms", () => {
     await connection.closing();
   });
 
-  test("a push without a length has no body; what follows it is no request, and says so in its own answer", async () => {
+  test("a push without a length has no body; the bytes after it get a response as an invalid request", async () => {
     for (const version of ["HTTP/1.0", "HTTP/1.1"]) {
       const connection = await RawConnection.open(service.address);
       connection.write((await head(service, [], `POST /api/public/v1/inventories ${version}`)) + body);
@@ -330,7 +330,7 @@ describe("requests of older and rarer forms", () => {
     }
   });
 
-  test("Expect: 100-continue is asked to go on, or gets the refusal at once", async () => {
+  test("Expect: 100-continue gets a 100, or the refusal at once", async () => {
     const connection = await RawConnection.open(service.address);
     connection.write(await head(service, [`Content-Length: ${body.length}`, "Expect: 100-continue"]));
     await until(() => connection.received.toString("latin1").startsWith("HTTP/1.1 100 "), 5_000);
@@ -345,7 +345,7 @@ describe("requests of older and rarer forms", () => {
     assert.match(refused.received.toString("latin1"), /^HTTP\/1\.1 403 .*\r\nconnection: close\r\n/is);
   });
 
-  test("an offer to upgrade is not taken up, and an unknown expectation is ignored", async () => {
+  test("an Upgrade request is processed without upgrading, and an unknown expectation is ignored", async () => {
     for (const lines of [["Connection: Upgrade", "Upgrade: h2c"], ["Expect: the-spanish-inquisition"]]) {
       const connection = await RawConnection.open(service.address);
       connection.write((await head(service, [...lines, `Content-Length: ${body.length}`])) + body);
@@ -371,7 +371,7 @@ describe("requests of older and rarer forms", () => {
   });
 });
 
-test("a push whose client is gone before the answer is logged like any other", async () => {
+test("a push whose client disconnects before the response is logged like any other", async () => {
   const held = await holdAppends(service.database.clientConfig);
   const connection = await RawConnection.open(service.address);
   connection.write(

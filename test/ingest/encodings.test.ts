@@ -125,7 +125,7 @@ describe("Content-Encoding", () => {
     errorObject(await post(wide, "zstd"), 400, "bellhop.http.BadRequest");
   });
 
-  test("identity is the body as it is", async () => {
+  test("identity means no encoding", async () => {
     assert.equal((await post(batch, "identity")).status, 202);
   });
 

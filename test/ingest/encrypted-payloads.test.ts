@@ -95,7 +95,7 @@ describe("batches that are encrypted in the log", () => {
     return rows.map(({ layout }) => payloadKeyIdOf(layout));
   };
 
-  test("are applied and read back as they were sent, beside those from before", async () => {
+  test("are applied and read back verbatim, beside earlier ones", async () => {
     for (const count of [1, 60, 300]) await post(service, batch(`ENCRYPTED${count}`, count));
     for (const { records } of sent) {
       for (const place of [0, records.length - 1]) {
@@ -181,7 +181,7 @@ describe("batches that are encrypted in the log", () => {
     assert.equal(schemas.rowCount, 0);
   });
 
-  test("are redacted by an erasure, and come back from a backup of before by the list, with their key alone", async () => {
+  test("are redacted by an erasure; restored from an earlier backup they are redacted by the list, and need only their key", async () => {
     const directory = await temporaryDirectory("encrypted");
     const restored = await createEmptyTestDatabase();
     try {
@@ -231,7 +231,7 @@ describe("batches that are encrypted in the log", () => {
     }
   });
 
-  test("stay encrypted where they are written anew: what an erasure leaves is under the key of before", async () => {
+  test("stay encrypted when rewritten: after an erasure under their previous key", async () => {
     const requestId = await post(service, batch("ANEW", 70));
     const { rows } = await database.pool.query<PartKey>(
       `select bucket, log_writer_id::text as "logWriterId", request_id as "requestId" from bellhop.accept_log where request_id = $1`,
@@ -255,7 +255,7 @@ describe("batches that are encrypted in the log", () => {
     assert.ok((await readOne("ANEW-5")).text.includes(NAME));
   });
 
-  test("are not opened in another's place: the record of a part that was exchanged is not given out", async () => {
+  test("are bound to their place: an exchanged part is not returned", async () => {
     const [one, other] = [await post(service, batch("MINE", 70)), await post(service, batch("YOURS", 70))];
     const moved = await database.pool.query(
       `update bellhop.accept_log as to_part set layout = from_part.layout, body = from_part.body

@@ -56,7 +56,7 @@ describe("a batch that is accepted", () => {
     }
   });
 
-  test("answers JSON to a client that takes either, or neither", async () => {
+  test("responds with JSON if the client accepts both or neither", async () => {
     for (const accept of [
       "*/*",
       "application/json, text/plain",
@@ -69,7 +69,7 @@ describe("a batch that is accepted", () => {
     }
   });
 
-  test("gets ids that grow with time", async () => {
+  test("returns ids that increase with time", async () => {
     const ids: string[] = [];
     for (let n = 0; n < 5; n += 1) {
       ids.push(String((await service.post("inventories", [inventoryRecord()])).json()["requestId"]));
@@ -77,7 +77,7 @@ describe("a batch that is accepted", () => {
     assert.deepEqual(ids, [...ids].sort());
   });
 
-  test("takes a media type with a charset, in any case, and refuses another charset", async () => {
+  test("accepts a media type with charset in any case, and refuses other charsets", async () => {
     for (const type of [
       "application/json; charset=utf-8",
       'Application/JSON;charset="UTF-8"',
@@ -103,7 +103,7 @@ describe("a batch that is accepted", () => {
   });
 });
 
-describe("who may push", () => {
+describe("permission to push", () => {
   test("no token, or another scheme, is 401 with no body and the challenge", async () => {
     for (const headers of [
       {},
@@ -119,7 +119,7 @@ describe("who may push", () => {
     }
   });
 
-  test("a token that is not good is 403 with no body and invalid_token", async () => {
+  test("an invalid token is 403 with an empty body and invalid_token", async () => {
     const token = await service.token();
     for (const bad of ["x", "a.b.c", `${token}x`, token.slice(0, -4)]) {
       const answer = await service.post("inventories", [inventoryRecord()], {
@@ -193,7 +193,7 @@ describe("who may push", () => {
     }
   });
 
-  test("one record of another's property makes the whole batch 403: nothing stored, an audit entry left", async () => {
+  test("one record of a property that is not granted makes the whole batch 403: nothing is stored, except an audit entry", async () => {
     const before = await storedRequests();
     const records = Array.from({ length: 20 }, (_, n) =>
       inventoryRecord({ occupancyDate: `2026-04-${n + 10}` }),
@@ -239,7 +239,7 @@ describe("who may push", () => {
   });
 });
 
-describe("what answers come first when several apply", () => {
+describe("the order of errors when several apply", () => {
   const violated = () => [inventoryRecord({ occupancyDate: "2026-02-30" })];
   const foreign = () => [inventoryRecord({ occupancyDate: "2026-02-30", clientCode: "OTHER" })];
   let exhausted: TestClient;
@@ -278,7 +278,7 @@ describe("what answers come first when several apply", () => {
       415,
     );
   });
-  test("400 for what is no JSON array before 403 for what is in it", async () => {
+  test("400 for a body that is not a JSON array precedes 403 for its records", async () => {
     const text = JSON.stringify(foreign());
     errorObject(await service.post("inventories", text.slice(0, -1)), 400, "bellhop.contract.MalformedJson");
     errorObject(await service.post("inventories", text.slice(1, -1)), 400, "bellhop.contract.NotAnArray");
@@ -310,12 +310,12 @@ describe("addresses and methods", () => {
     errorObject(answer, 405);
     assert.equal(answer.headers.get("allow"), "GET, HEAD");
   });
-  test("HEAD of an address that takes POST alone is 405 without a body", async () => {
+  test("HEAD of an address that supports only POST is 405 without a body", async () => {
     const answer = await service.send("HEAD", "/api/oauth2/token");
     assert.equal(answer.status, 405);
     assert.equal(answer.bytes.length, 0);
   });
-  test("an address that cannot be decoded, or has too long a part, is a 400 that says so", async () => {
+  test("an address that cannot be decoded, or has too long a segment, is 400 with that reason", async () => {
     for (const path of ["/api/%zz", `/api/public/v1/requests/${"x".repeat(300)}`]) {
       const { message } = errorObject(await service.send("GET", path), 400, "bellhop.http.BadRequest");
       assert.match(message, /address/);

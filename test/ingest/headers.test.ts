@@ -41,7 +41,7 @@ async function postLines(lines: readonly string[]) {
 }
 
 describe("X-Correlation-Id", () => {
-  test("is kept with the request, echoed and logged", async () => {
+  test("is stored with the request, echoed and logged", async () => {
     const answer = await post({ "x-correlation-id": "pms-42 / night audit" });
     assert.equal(answer.headers.get("x-correlation-id"), "pms-42 / night audit");
     assert.equal((await kept(answer.json()["requestId"])).correlation_id, "pms-42 / night audit");
@@ -66,7 +66,7 @@ describe("X-Correlation-Id", () => {
 });
 
 describe("ReplyTo", () => {
-  test("is kept with the request", async () => {
+  test("is stored with the request", async () => {
     const answer = await post({ replyto: "https://partner.example/answers?x=1" });
     assert.equal(answer.status, 202);
     assert.equal((await kept(answer.json()["requestId"])).reply_to, "https://partner.example/answers?x=1");
@@ -137,7 +137,7 @@ describe("Prefer", () => {
 });
 
 describe("the request rate", () => {
-  test("is announced on every answer to a good token", async () => {
+  test("is on every response to a valid token", async () => {
     for (const options of [{}, { headers: { "content-type": "x" } }, { headers: { replyto: "x" } }]) {
       for (const records of [[inventoryRecord()], [inventoryRecord({ clientCode: "OTHER" })], [{}]]) {
         const answer = await service.post("inventories", records, options);
@@ -150,7 +150,7 @@ describe("the request rate", () => {
       }
     }
   });
-  test("above it requests are 429 with Retry-After, each client by itself", async () => {
+  test("above the limit requests are 429 with Retry-After, separately for each client", async () => {
     const client = await service.newClient({ requestRate: 1, requestBurst: 3 });
     const answers = await Promise.all(
       Array.from({ length: 8 }, () => service.post("inventories", [inventoryRecord()], { as: client })),
@@ -166,7 +166,7 @@ describe("the request rate", () => {
     }
     assert.equal((await post({})).status, 202);
   });
-  test("a client that waits as it is asked to is served again", async () => {
+  test("a client that respects Retry-After is served again", async () => {
     const client = await service.newClient({ requestRate: 2, requestBurst: 1 });
     const send = () => service.post("inventories", [inventoryRecord()], { as: client });
     await send();

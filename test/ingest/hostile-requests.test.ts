@@ -83,7 +83,7 @@ describe("an address", () => {
   });
 });
 
-describe("headers that claim who the sender is or where the service stands", () => {
+describe("headers that claim another sender or another address of the service", () => {
   const claims = {
     "x-forwarded-for": "127.0.0.1",
     "x-forwarded-host": "evil.example",
@@ -143,7 +143,7 @@ describe("headers that claim who the sender is or where the service stands", () 
   });
 });
 
-test("what is at fault around a form is answered in OAuth's words, which its client reads", async () => {
+test("errors around a form have OAuth's format, which its client reads", async () => {
   const form = new URLSearchParams({ grant_type: "client_credentials" }).toString();
   const lines = ["Content-Type: application/x-www-form-urlencoded", `Content-Length: ${form.length}`];
   for (const [line, description] of [
@@ -163,7 +163,7 @@ test("what is at fault around a form is answered in OAuth's words, which its cli
 });
 
 describe("methods and origins", () => {
-  test("TRACE, OPTIONS and methods that nobody here takes say nothing back of what was sent", async () => {
+  test("TRACE, OPTIONS and unsupported methods repeat nothing of the request", async () => {
     for (const method of [
       "TRACE",
       "OPTIONS",
@@ -232,7 +232,7 @@ describe("methods and origins", () => {
   });
 });
 
-describe("what is counted and said", () => {
+describe("metrics and error texts", () => {
   test("addresses, methods, codes and headers that a sender makes up add no series to the metrics", async () => {
     const series = (text: string) =>
       text.split("\n").filter((line) => /^bellhop_(http|errors|violations)/.test(line)).length;
@@ -277,7 +277,7 @@ describe("what is counted and said", () => {
 });
 
 describe("bodies in other clothes", () => {
-  test("a byte order mark, UTF-16 and UTF-32 are 400, whatever the charset says", async () => {
+  test("a byte order mark, UTF-16 and UTF-32 are 400, regardless of the charset parameter", async () => {
     const json = JSON.stringify([inventoryRecord()]);
     const utf32 = (bigEndian: boolean) => {
       const bytes = Buffer.alloc(json.length * 4);

@@ -25,7 +25,7 @@ describe("one Idempotency-Key at two nodes at once", () => {
     idempotency: { key, fingerprint: Buffer.from(content).toString("hex") },
   });
 
-  test("gives one request and one answer, whoever comes first, and keys in any order do not deadlock", async () => {
+  test("gives one request and one response, whoever is first, and keys in any order do not deadlock", async () => {
     const keys = Array.from({ length: 40 }, (_, n) => `key-${n}`);
     const answers = await Promise.all([
       ...keys.map((key) => bench.log.append(submission(key, "x"))),
@@ -54,7 +54,7 @@ describe("one Idempotency-Key at two nodes at once", () => {
     }
   });
 
-  test("is forgotten after 24 hours, for one of those who send it again", async () => {
+  test("expires after 24 hours, for exactly one of several repeats", async () => {
     const first = await bench.log.append(submission("old", "x"));
     await bench.rows(
       "update bellhop.idempotency_key set created_at = statement_timestamp() - interval '24 hours 1 second' where key = 'old'",

@@ -85,7 +85,7 @@ test("a key belongs to one client", async () => {
   assert.notEqual(second.text, first.text);
 });
 
-test("only a 202 is remembered: after a 400 the key takes the corrected batch", async () => {
+test("only a 202 is remembered: after a 400 the key works for the corrected batch", async () => {
   errorObject(await post("mended", "[{}]"), 400);
   errorObject(await post("mended", "nonsense"), 400);
   assert.equal((await post("mended", batch, { headers: { "content-type": "text/plain" } })).status, 415);
@@ -147,7 +147,7 @@ test("a key older than 24 hours is free again", async () => {
   errorObject(await post("yesterday"), 422);
 });
 
-test("a key that cannot be used is 422, one of 255 characters is taken", async () => {
+test("an invalid key is 422, one of 255 characters is accepted", async () => {
   errorObject(await post("x".repeat(256)), 422, "bellhop.http.InvalidHeader");
   errorObject(await post("\u00e9"), 422, "bellhop.http.InvalidHeader");
   assert.equal((await post("x".repeat(255))).status, 202);

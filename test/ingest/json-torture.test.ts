@@ -9,7 +9,7 @@ before(async () => {
 });
 after(() => service.stop());
 
-test("what is JSON is kept and read back byte for byte, and what is not is 400, as a body and within a record", async () => {
+test("valid JSON is stored and read back byte for byte, invalid JSON is 400, as a body and within a record", async () => {
   const cases = ownCases();
   const report = await tortureJson(service, cases);
   assert.deepEqual(report.problems, []);

@@ -34,7 +34,7 @@ async function storedParts(requestId: unknown): Promise<Stored[]> {
   return rows;
 }
 
-test("valid records are accepted; invalid ones are kept as sent, with their index and pointers", async () => {
+test("valid records are accepted; invalid ones are stored verbatim, with their index and pointers", async () => {
   const bad = '{"clientCode":"ACME",  "propertyCode":"LON01","createDateTime":"today", "x": 1.50}';
   const text = `[${JSON.stringify(valid(1))},${bad},${JSON.stringify(valid(2))},"not a record",null]`;
   const answer = await service.post("inventories", text, lenient);
@@ -70,7 +70,7 @@ test("a foreign code anywhere, in an invalid record too, is still 403 for the wh
   }
 });
 
-test("what is no JSON array, or empty, is still 400", async () => {
+test("an empty array, or a body that is not a JSON array, is still 400", async () => {
   for (const text of ["[", "{}", "[]", `[${JSON.stringify(valid(1))},]`]) {
     errorObject(await service.post("inventories", text, lenient), 400);
   }
@@ -89,7 +89,7 @@ test("without the preference one invalid record refuses the batch, and nothing i
   assert.equal((await count()).rows[0].n, before);
 });
 
-test("at most 100 violations are listed, and the total says how many there were", async () => {
+test("at most 100 violations are listed, with their total number", async () => {
   const records = Array.from({ length: 300 }, () => ({ clientCode: "ACME", propertyCode: "LON01" }));
   const answer = await service.post("inventories", records);
   const { violations, violationTotal } = errorObject(answer, 400, "bellhop.contract.InvalidRecords");
@@ -97,7 +97,7 @@ test("at most 100 violations are listed, and the total says how many there were"
   assert.equal(violationTotal, 900);
 });
 
-test("at most 10 violations of a rejected record are kept, and how many there were", async () => {
+test("at most 10 violations of a rejected record are stored, and their total", async () => {
   const roomTypeInventories = Array.from({ length: 50 }, () => ({ roomTypeCode: "DLX" }));
   const answer = await service.post("inventories", [valid(1), valid(2, { roomTypeInventories })], lenient);
   const [part] = await storedParts(answer.json()["requestId"]);
@@ -105,7 +105,7 @@ test("at most 10 violations of a rejected record are kept, and how many there we
   assert.equal(part?.rejections?.[0]?.violationTotal, 100);
 });
 
-test("at most 10,000 violations of a batch are kept, then one a record, and a page of its outcome reads them once", async () => {
+test("at most 10,000 violations of a batch are stored, then one per record, and a page of outcomes reads them once", async () => {
   const roomTypeInventories = Array.from({ length: 5 }, () => ({ roomTypeCode: "DLX" }));
   const invalid = Array.from({ length: 1_100 }, () => valid(2, { roomTypeInventories }));
   // Of a day that no other test sends: applied or not yet, it is no record that a list of what is notable has.

@@ -24,13 +24,13 @@ const record = JSON.stringify(inventoryRecord());
 const batchOfBytes = (bytes: number) => `[${" ".repeat(bytes - record.length - 2)}${record}]`;
 
 describe("the size of a body", () => {
-  test("16 MiB is taken and a byte more is 413", async () => {
+  test("16 MiB is accepted, one byte more is 413", async () => {
     assert.equal((await service.post("inventories", batchOfBytes(16 * MIB))).status, 202);
     const answer = await service.post("inventories", batchOfBytes(16 * MIB + 1));
     errorObject(answer, 413, "bellhop.http.PayloadTooLarge");
   });
 
-  test("a chunked body is counted as it comes", async () => {
+  test("a chunked body is counted as it arrives", async () => {
     const connection = await RawConnection.open(service.address);
     connection.write(await head("Transfer-Encoding: chunked"));
     const chunk = `${MIB.toString(16)}\r\n${" ".repeat(MIB)}\r\n`;
@@ -90,14 +90,14 @@ describe("the size of a body", () => {
 });
 
 describe("the shape of a batch", () => {
-  test("10,000 records are taken and one more is 400", async () => {
+  test("10,000 records are accepted, one more is 400", async () => {
     const records = Array.from({ length: 10_001 }, () => record);
     assert.equal((await service.post("inventories", `[${records.slice(1).join(",")}]`)).status, 202);
     const answer = await service.post("inventories", `[${records.join(",")}]`);
     errorObject(answer, 400, "bellhop.contract.TooManyRecords");
   });
 
-  test("nesting of 16 is taken and of 17 is 400 with the record's pointer", async () => {
+  test("nesting of 16 is accepted, 17 is 400 with the record's pointer", async () => {
     const nested = (depth: number) =>
       `[${record.slice(0, -1)},"note":${"[".repeat(depth - 2)}${"]".repeat(depth - 2)}}]`;
     assert.equal((await service.post("inventories", nested(16))).status, 202);
@@ -119,7 +119,7 @@ describe("the shape of a batch", () => {
     errorObject(await service.post("inventories", `[${'{"a":'.repeat(100_000)}`), 400);
   });
 
-  test("an empty batch, another value, and nothing at all are 400, each distinguished", async () => {
+  test("an empty batch, another value, and an empty body are 400 with different codes", async () => {
     const codeOf = async (text: string) => errorObject(await service.post("groups", text), 400).exception;
     assert.equal(await codeOf("[]"), "bellhop.contract.EmptyBatch");
     assert.equal(await codeOf(" [ ] "), "bellhop.contract.EmptyBatch");
@@ -138,7 +138,7 @@ function gzippedChunk(bytes: Buffer): Buffer {
   return Buffer.concat([Buffer.from(`${gzipped.length.toString(16)}\r\n`), gzipped, Buffer.from("\r\n")]);
 }
 
-describe("what a batch weighs in its client's rate", () => {
+describe("the request cost of a batch", () => {
   const remainingOf = ({ headers }: { readonly headers: Headers }) =>
     Number(/r=(\d+)/.exec(headers.get("ratelimit") ?? "")?.[1]);
   /** One request a second comes back: little, while the test runs. */
@@ -183,7 +183,7 @@ describe("what a batch weighs in its client's rate", () => {
     assert.ok(Math.abs(within - ahead - 32) <= 4, `${within - ahead}`);
   });
 
-  test("and for each 20,000 values begun, however few bytes they have, and those of an invalid record as four", async () => {
+  test("and per 20,000 values begun, however few bytes they have; values of an invalid record count fourfold", async () => {
     const as = await newClient(100_000);
     const numbers = (token: string) =>
       `${record.slice(0, -1)},"ours":[${Array(200_000).fill(token).join(",")}]}`;
@@ -235,7 +235,7 @@ describe("what a batch weighs in its client's rate", () => {
     });
   }
 
-  test("one that is larger than the burst is taken, and the next request is 429 before its body is read", async () => {
+  test("a cost above the burst is accepted, and the next request is 429 before its body is read", async () => {
     const as = await newClient(20);
     const large = await service.post("inventories", `[${Array(10_000).fill(record).join(",")}]`, { as });
     assert.equal(large.status, 202);
@@ -252,7 +252,7 @@ describe("what a batch weighs in its client's rate", () => {
 });
 
 describe("the budget of all bodies", () => {
-  test("when a client's share is used up its next body is 503 with Retry-After, another client's is taken", async () => {
+  test("when a client's share is used up, its next body is 503 with Retry-After; other clients' are accepted", async () => {
     const small = await startTestService({
       limits: { bodiesInFlightBytesMax: 1_200_000, inflatedBytesMax: 200_000, bodyBytesMax: 200_000 },
     });
@@ -286,7 +286,7 @@ describe("the budget of all bodies", () => {
     }
   });
 
-  test("a body that never comes to its end gives its bytes back, however the client leaves", async () => {
+  test("an incomplete body releases its memory, however the client disconnects", async () => {
     const inFlight = async () => {
       const { text } = await service.get("/metrics", { as: null });
       return Number(/^bellhop_body_bytes_in_flight (\d+)$/m.exec(text)?.[1]);
@@ -318,7 +318,7 @@ describe("the budget of all bodies", () => {
     }
   });
 
-  test("a body whose framing breaks is 400 and gives its bytes back", async () => {
+  test("a body with broken framing is 400 and releases its memory", async () => {
     const connection = await RawConnection.open(service.address);
     connection.write(
       `${await head("Transfer-Encoding: chunked")}61A80\r\n${" ".repeat(400_000)}\r\nnonsense`,

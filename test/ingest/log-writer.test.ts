@@ -41,7 +41,7 @@ describe("the accept log", () => {
     assert.ok(commits < 300, `300 appends took ${commits} commits`);
   });
 
-  test("stores what was sent byte for byte, for a batch of many chunks", async () => {
+  test("stores a batch of many chunks byte for byte", async () => {
     const records = Array.from({ length: 500 }, (_, n) => reservation(`B${n}`, T1, `é🏨 ${"x".repeat(n)}`));
     const requestId = await bench.accept(records);
     const [row] = await bench.rows<{ layout: Buffer; body: Buffer }>(
@@ -64,7 +64,7 @@ describe("the accept log", () => {
     assert.equal(one?.bytes.toString(), JSON.stringify(records[321]));
   });
 
-  test("refuses with 503 what a lost connection leaves unknown, opens a new log writer, and retires the old one", async () => {
+  test("a lost connection makes unconfirmed batches 503, opens a new log writer, and closes the old one", async () => {
     const logWritersBefore = await bench.rows<{ log_writer_id: string }>(
       "select log_writer_id::text from bellhop.log_writer where closed_at is null",
     );

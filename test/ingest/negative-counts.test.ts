@@ -67,13 +67,13 @@ test("quarantine: the record waits for an operator, the others of its batch are 
   }, WAIT_MS);
 });
 
-test("a replay applies what was applied before the setting, and what was released", async () => {
+test("a replay applies records that were applied before the setting, and released ones", async () => {
   const { clientConfig } = service.database;
   const { equal } = await replay({ clientConfig, pool: service.pool, swap: false });
   assert.equal(equal, true);
 });
 
-test("refuse: a repeat under the key that was accepted before gets its first answer, another batch is 400", async () => {
+test("refuse: a retry of an accepted batch gets its first response, another batch is 400", async () => {
   const batch = [soldBelowZero("ROM01")];
   const repeat = (key: string, body = batch) =>
     service.post("inventories", body, { headers: { "idempotency-key": key } });

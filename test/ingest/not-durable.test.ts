@@ -55,7 +55,7 @@ async function storedIds(): Promise<Set<string>> {
   return new Set(rows.map(({ request_id }) => request_id));
 }
 
-test("while the database is away a batch is 503 with Retry-After, and taken again once it is back", async () => {
+test("while the database is down a batch is 503 with Retry-After, and accepted again once it is up", async () => {
   assert.equal((await send(1)).status, 202);
   await takeAway();
   const refused: Answer[] = [];

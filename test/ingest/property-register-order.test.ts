@@ -46,7 +46,7 @@ describe("the register of properties, between clients", () => {
     return rows[0]?.count ?? 0;
   };
 
-  test("takes the same new properties from two clients at once, whatever the order of their batches", async () => {
+  test("accepts the same new properties from two clients at once, in any order", async () => {
     const first = new PropertyRegister(database.pool, 1_000);
     const second = new PropertyRegister(database.pool, 1_000);
     const middleOfFirst = await holdBack("M1");

@@ -15,7 +15,7 @@ describe("the register of properties", () => {
   });
   after(() => database.drop());
 
-  test("adds a new property once for batches that come together, with one connection", async () => {
+  test("registers a new property once for concurrent batches, with one connection", async () => {
     const register = new PropertyRegister(database.pool, 1000);
     let connections = 0;
     const count = () => {
@@ -31,7 +31,7 @@ describe("the register of properties", () => {
     assert.equal(rows[0].count, 1);
   });
 
-  test("refuses every batch beyond a client's day, also those that waited for one that was refused", async () => {
+  test("refuses every batch beyond a client's daily limit, including those that waited for a refused one", async () => {
     const register = new PropertyRegister(database.pool, 2);
     await register.register("bounded", [naming("B1"), naming("B2", 1)]);
     const results = await Promise.allSettled(

@@ -45,7 +45,7 @@ async function nameOf(propertyCode: string): Promise<string | undefined> {
   return /"id":"P-1","name":"([^"]*)"/.exec(text)?.[1];
 }
 
-test("a name is hashed before it is kept: the same one again is unchanged, another one is a change", async () => {
+test("a name is hashed before it is stored: an equal one is unchanged, another one is a change", async () => {
   assert.equal(await push(guest("Berta Bussard")), "aa");
   assert.deepEqual(await searchEverywhere(service.pool, "Bussard"), []);
   const hashed = await nameOf("LON01");
@@ -56,7 +56,7 @@ test("a name is hashed before it is kept: the same one again is unchanged, anoth
   assert.notEqual(await nameOf("LON01"), hashed);
 });
 
-test("of a record that is refused the identity alone is kept", async () => {
+test("of a rejected record only the identity is stored", async () => {
   const refused = { ...guest("Berta Bussard"), status: 7, profiles: { name: "Berta Bussard" } };
   assert.equal(await push(refused, { prefer: "handling=lenient" }), "a");
   // Without a code nobody can tell whether it is a hotel's whose names are redacted.
@@ -65,7 +65,7 @@ test("of a record that is refused the identity alone is kept", async () => {
   assert.deepEqual(await searchEverywhere(service.pool, "Bussard"), []);
 });
 
-test("a property may keep what its client code does not, and every node hears of a change while batches come", async () => {
+test("a property may keep names that its client code redacts, and every node applies a change while batches arrive", async () => {
   await setSetting(service.pool, { ...SETTING, propertyCode: "PAR01" }, "keep");
   await until(async () => {
     await push(guest("Carla Condor", "PAR01"));

@@ -21,7 +21,7 @@ after(async () => {
   await service.stop();
 });
 
-test("an address in ReplyTo is kept and shown, and one that is not public is never called, also where the client's origins allow it", async () => {
+test("a ReplyTo address is stored and shown; a non-public one is never called, even if the client's origins allow it", async () => {
   const { port } = listener.address() as AddressInfo;
   const hosts = ["127.0.0.1", "localhost", "[::1]", "0.0.0.0", "[::ffff:127.0.0.1]", "2130706433", "0x7f.1"];
   const origins = hosts.map((host) => `http://${host}:${port}`);

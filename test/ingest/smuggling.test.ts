@@ -106,7 +106,7 @@ describe("chunks that two readers could cut differently", () => {
     await isServed(chunked(`${"0".repeat(20)}${size}\r\n${body}\r\n00\r\n\r\n`), 202, "leading zeros");
   });
 
-  test("a chunk ends with CR LF and is as long as its size says", async () => {
+  test("a chunk ends with CR LF and has exactly its stated size", async () => {
     for (const rest of [
       `${size}\r\n${body}\n0\r\n\r\n`,
       `${size}\r\n${body}\r0\r\n\r\n`,
@@ -130,7 +130,7 @@ describe("chunks that two readers could cut differently", () => {
   });
 });
 
-describe("lengths and codings that two readers could understand differently", () => {
+describe("ambiguous lengths and codings", () => {
   test("Content-Length is decimal digits, once", async () => {
     const { length } = body;
     for (const value of [
@@ -158,7 +158,7 @@ describe("lengths and codings that two readers could understand differently", ()
     await isServed(head([`Content-Length: 000${length}`]) + body, 202, "leading zeros");
   });
 
-  test("Transfer-Encoding is chunked, once, spelt as it is, and never beside Content-Length", async () => {
+  test("Transfer-Encoding must be chunked exactly once, and not beside Content-Length", async () => {
     for (const lines of [
       ...[
         "identity",
@@ -246,7 +246,7 @@ describe("lines that two readers could end differently", () => {
     }
   });
 
-  test("a header that may stand once stands once: Host, Authorization, Content-Type", async () => {
+  test("Host, Authorization and Content-Type must not be repeated", async () => {
     const length = `Content-Length: ${body.length}`;
     for (const line of [
       "Host: a",
@@ -279,7 +279,7 @@ describe("lines that two readers could end differently", () => {
   });
 });
 
-describe("an offer of another protocol, which is not taken up", () => {
+describe("an Upgrade request, which is not upgraded", () => {
   const push = (id: string, lines: readonly string[] = [], payload = body) =>
     head([...lines, `X-Correlation-Id: ${id}`, `Content-Length: ${payload.length}`]) + payload;
   const offers: Record<string, readonly string[]> = {
@@ -289,7 +289,7 @@ describe("an offer of another protocol, which is not taken up", () => {
     "without Connection": ["Upgrade: h2c"],
   };
   for (const [name, lines] of Object.entries(offers)) {
-    test(`${name}: the request is done, and the body of the one behind it is never taken for a request`, async (t) => {
+    test(`${name}: the request is processed, and the body of the next one never counts as a request`, async (t) => {
       const before = await requestsInLog();
       const smuggled = push("smuggled");
       const outer = push("outer", [], smuggled);

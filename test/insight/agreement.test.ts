@@ -36,7 +36,7 @@ function byType(items: readonly Record<string, unknown>[], name: string): Map<st
   return new Map([...sums].filter(([, sum]) => sum !== 0).sort());
 }
 
-test("reconciliation comes to what is on the books, at any instant of either clock", async () => {
+test("reconciliation agrees with on-the-books at any instant of either clock", async () => {
   const random = SeededRandom.stream(SEED, 100);
   const propertyCode = "AGREE";
   const place = await addProperty(service, propertyCode);

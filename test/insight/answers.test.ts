@@ -65,7 +65,7 @@ const parametersOf = (name: string, more: Readonly<Record<string, string>> = {})
   ...more,
 });
 
-describe("who may ask", () => {
+describe("permission to query", () => {
   test("is a client with the scope insight:read, about the properties that it was granted", async () => {
     await hotelOf("ASKED", [{}]);
     const reader = await service.newClient({ scopes: ["read"] });
@@ -83,7 +83,7 @@ describe("who may ask", () => {
     }
   });
 
-  test("is answered with nothing about a granted property that nobody ever named", async () => {
+  test("is empty for a granted property that no batch has named", async () => {
     for (const name of INSIGHTS) {
       const page = await insightPage(service, name, parametersOf(name, { propertyCode: "NEVER" }));
       assert.deepEqual([page.items, page.nextCursor], [[], null]);
@@ -188,7 +188,7 @@ describe("amounts", () => {
     ]);
   });
 
-  test("of records that name no currency are in that of the settings, with those that name it", async () => {
+  test("records without a currency use that of the settings, together with records that name it", async () => {
     await hotelOf("DEFAULT", [{ net: 100, currency: null }, { net: 200 }]);
     await setSetting(service.pool, { clientCode: "ACME", propertyCode: "DEFAULT", name: "currency" }, "EUR");
     const { items, settingsVersion } = await insightPage(service, "on-the-books", {
@@ -204,7 +204,7 @@ describe("amounts", () => {
 });
 
 describe("statuses", () => {
-  test("mean what the client code's mapping says when it is asked; what nobody mapped is distinguished", async () => {
+  test("use the client code's mapping at the time of the query, and report unmapped statuses separately", async () => {
     await hotelOf("LABELS", [{ status: "WALK IN" }, { status: "conf." }, { status: "CXL" }, {}]);
     const asked = { ...JULY, propertyCode: "LABELS" };
     const of = async () =>
@@ -221,7 +221,7 @@ describe("statuses", () => {
     await service.pool.query("delete from bellhop.status_mapping");
   });
 
-  test("of groups hold blocks by their own mapping; what is picked up beyond a block holds nothing", async () => {
+  test("of groups hold blocks by their own mapping; pickup beyond a block holds nothing", async () => {
     const place = await addProperty(service, "BLOCKS");
     const { net: _net, gross: _gross, ...codes } = RUN;
     const block = (key: string, status: string, blocks: number, pickedUp: number | null) => ({
@@ -354,7 +354,7 @@ describe("capacity", () => {
       );
   });
 
-  test("is less what is out of order where the settings say so", async () => {
+  test("excludes rooms out of order if the settings say so", async () => {
     await setSetting(
       service.pool,
       { clientCode: "ACME", propertyCode: "STOCK", name: "occupancyBase" },
@@ -369,7 +369,7 @@ describe("capacity", () => {
     );
   });
 
-  test("is that of the instant, by the clock that is asked for", async () => {
+  test("is that of the instant, by the requested clock", async () => {
     const before = [
       ["14", 12, 0],
       ["16", 8, 0],
@@ -436,7 +436,7 @@ for (const before of [8, undefined])
     assert.deepEqual(known, [ofFirst, ofFirst, ofSecond, ofSecond]);
   });
 
-test("nights whose inventory is more text than one statement reads are all answered", async () => {
+test("nights whose inventory exceeds one statement's limit are all returned", async () => {
   const propertyCode = "VERBOSE";
   const roomTypeInventories = Array.from({ length: 900 }, (_, at) => ({
     roomTypeCode: String(at).padEnd(120, "x"),
@@ -458,7 +458,7 @@ test("nights whose inventory is more text than one statement reads are all answe
 describe("CSV", () => {
   const csv = { headers: { accept: "text/csv" } };
 
-  test("has a header and a line an item, quoted as RFC 4180 says, and no formula", async () => {
+  test("has a header and one line per item, quoted according to RFC 4180, without formulas", async () => {
     await hotelOf("CSV", [
       { channel: '=HYPERLINK("x")', net: -500 },
       { channel: "-1+1", first: DAY + 1 },
@@ -490,7 +490,7 @@ describe("CSV", () => {
     for (const line of wanted) assert.ok(answer.text.includes(`\r\n2026-07-${line}`), line);
   });
 
-  test("says in a header where the next page is", async () => {
+  test("links the next page in a header", async () => {
     const asked = { ...JULY, propertyCode: "CSV", by: "channel", limit: "4" };
     const first = await askInsight(service, "on-the-books", asked, csv);
     const [, address = ""] = /^<([^>]+)>; rel="next"$/.exec(first.headers.get("link") ?? "") ?? [];
@@ -504,7 +504,7 @@ describe("CSV", () => {
     );
   });
 
-  test("is there for every insight, HEAD too", async () => {
+  test("supports every insight, including HEAD", async () => {
     for (const name of INSIGHTS) {
       const answer = await askInsight(service, name, parametersOf(name, { propertyCode: "CSV" }), csv);
       assertDocumented(document, "GET", `/api/insight/v1/${name}`, answer);
@@ -542,7 +542,7 @@ describe("a range of dates", () => {
     assert.deepEqual(await insightItems(service, "on-the-books", last), []);
   });
 
-  test("a stay that goes on to the end of the calendar is on the books of each night, page by page", async () => {
+  test("a stay up to the end of the calendar is on the books of each night, page by page", async () => {
     await hotelOf("FOREVER", [{ nights: dayOf("9999-12-31") - DAY }]);
     const asked = {
       clientCode: "ACME",

@@ -329,7 +329,7 @@ describe("pace", () => {
     assert.ok(points > 500, `only ${points} points were compared`);
   });
 
-  test("stands beside the nights 364 days before", async () => {
+  test("is compared with the nights 364 days before", async () => {
     const hotel = hotels[0] as Hotel;
     const asked = { clientCode: "ACME", propertyCode: hotel.propertyCode, daysBefore: "90" };
     const [from, to] = [FIRST_NIGHT + 3, FIRST_NIGHT + 9];

@@ -85,7 +85,7 @@ test("a batch of two properties is a batch of each", async () => {
   }
 });
 
-test("nights that no record names, and nights that the last push left out, are reported", async () => {
+test("nights without a record, and nights omitted by the last push, are reported", async () => {
   const propertyCode = "NIGHTS";
   await setSetting(
     service.pool,
@@ -135,7 +135,7 @@ test("nights that no record names, and nights that the last push left out, are r
   assert.ok(Date.now() - Date.parse(now.lastPushAt ?? "") < 600_000);
 });
 
-test("a feed is silent once its cadence has passed, by the setting as it is now", async () => {
+test("a feed is silent once its cadence has passed, according to the current setting", async () => {
   const propertyCode = "SILENT";
   await apply(service, "inventories", [inventory("2026-07-14", secondsAgo(10), { propertyCode })]);
   assert.equal((await healthOf(propertyCode)).feed("inventories").silent, false);
@@ -148,7 +148,7 @@ test("a feed is silent once its cadence has passed, by the setting as it is now"
   assert.equal((await healthOf(propertyCode)).feed("inventories").silent, false);
 });
 
-test("statuses that nobody has mapped are reported with the records that carry them", async () => {
+test("unmapped statuses are reported with the records that carry them", async () => {
   const propertyCode = "LABELS";
   await apply(
     service,
@@ -165,7 +165,7 @@ test("statuses that nobody has mapped are reported with the records that carry t
   assert.equal(mapped.settingsVersion, before.settingsVersion + 1);
 });
 
-test("what is accepted and not applied yet is counted", async () => {
+test("accepted but unapplied batches are counted", async () => {
   const accepting = await startTestService({ roles: ["accept", "read"] });
   try {
     const one = reservation("w1", "2026-01-01T00:00:00Z", { propertyCode: "WAITS" });

@@ -32,7 +32,7 @@ const stay = (id: string, modified: string, rate: string, more: Record<string, u
 const rooms = (items: readonly Record<string, unknown>[]) =>
   items.map((item) => [String(item["stayDate"]).slice(8), item["rooms"], item["roomRevenue"]]);
 
-test("what is pushed is on the books as soon as it is applied, at the instant of its own time", async () => {
+test("a pushed reservation is on the books once applied, at its source time", async () => {
   await apply(service, "reservations", [
     stay("A", "2026-03-01T00:00:00Z", "100", { numberOfRooms: 2 }),
     stay("B", "2026-03-02T00:00:00Z", "80.5", { shareId: "S" }),
@@ -62,7 +62,7 @@ test("what is pushed is on the books as soon as it is applied, at the instant of
   );
 });
 
-test("a guest who begins or ceases to share a room neither books nor cancels one", async () => {
+test("a guest who begins or stops sharing a room counts as neither booked nor cancelled", async () => {
   const asked = { ...ASKED, propertyCode: "SHARED" };
   const book = (id: string, modified: string, more: Record<string, unknown> = {}) =>
     apply(service, "reservations", [stay(id, modified, "100", { propertyCode: "SHARED", ...more })]);
@@ -91,7 +91,7 @@ test("a guest who begins or ceases to share a room neither books nor cancels one
   assert.deepEqual(await pickupOf("01", "05"), nights(0, 1, -1));
 });
 
-test("an answer at or below the watermark never changes, whatever comes later", async () => {
+test("an answer at or below the watermark never changes", async () => {
   await apply(service, "inventories", [inventory("2026-07-14", "2026-03-01T00:00:00Z")]);
   const asked = { ...ASKED, clock: "receipt", by: "roomType" };
   const { rows } = await service.pool.query<{ now: string }>(

@@ -198,7 +198,7 @@ test("what records do after the packing is on the books at once, and packed the 
   assert.deepEqual(await ask(), nightsOf("STD"));
 });
 
-test("who enters something received long ago takes the segments away, and waits for who is packing", async () => {
+test("an entry with an old receipt removes the segments, and waits for a running packer", async () => {
   const random = SeededRandom.stream(SEED, 500);
   const place = await addProperty(service, "VOID");
   await writeNights(service.pool, place, randomVersions(random, 20));
@@ -277,7 +277,7 @@ test("a property that cannot be packed is reported, and keeps no other from it",
   assert.equal(sessions.length, 3);
 });
 
-test("a packer that is stopped does not wait for what it is doing", async () => {
+test("a stopping packer does not finish its work", async () => {
   const place = await addProperty(service, "STOPPED");
   await writeNights(service.pool, place, randomVersions(SeededRandom.stream(SEED, 700), 20));
   const packer = new LedgerPacker(service.pool, unexpected, async () => {

@@ -95,7 +95,7 @@ test("whoever has not the scope, or not the property, is refused with nothing", 
   }
 });
 
-test("a property that nobody has named has nothing, and no night of it differs", async () => {
+test("a property that no batch has named is empty and has no differing nights", async () => {
   for (const name of NAMES) {
     const answer = await ask(name, { propertyCode: "NOWHERE" });
     assert.equal(answer.status, 200, answer.text);
@@ -103,7 +103,7 @@ test("a property that nobody has named has nothing, and no night of it differs",
   }
 });
 
-test("a grouping that is not reported, and any other parameter that is none, is refused with what it takes", async () => {
+test("an unsupported grouping or parameter is refused with the valid values", async () => {
   assert.match(parameterMessage(await ask("blocks", { by: "channel" })), /by takes one of: none, roomType/);
   assert.match(parameterMessage(await ask("blocks", { holding: "maybe" })), /holding takes one of: yes, no/);
   assert.match(
@@ -124,7 +124,7 @@ test("an instant by the clock of receipt has a watermark, and the settings versi
   assert.equal((await ask("reconciliation")).json()["watermark"], null);
 });
 
-test("an answer about the past says from when on everything is known, where versions are kept for a time only", async () => {
+test("an answer about the past states from when on data is complete, if retention of versions is limited", async () => {
   const asOf = new Date().toISOString();
   const none = (await ask("reconciliation", { asOf })).json();
   assert.equal("knownFrom" in none, false);

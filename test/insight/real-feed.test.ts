@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { runRealFeed } from "../real-feed/run-real-feed.ts";
 
 // `npm run real-feed` is the whole of it: all bookings, 50 instants.
-test("real bookings as they unfold in time, and in any other order: the insights are what the rows say, to the cent", async () => {
+test("real bookings in order of time, and in any other order: the insights match the data to the cent", async () => {
   const { problems, questions, rows } = await runRealFeed({
     seed: 20_150_701,
     bookings: 800,

@@ -80,7 +80,7 @@ function hotel(propertyCode: string) {
 const differs = (items: readonly { readonly difference: number | null }[]) =>
   items.map(({ difference }) => difference);
 
-test("a hotel whose count is that of its reservations does not differ on any night", async () => {
+test("a hotel whose counts equal its reservations differs on no night", async () => {
   const { book, count, differences, night } = hotel("EVEN");
   await book("e1", stay(0, 3), { numberOfRooms: 2 });
   await book("e2", stay(1, 2, "STD"));
@@ -134,7 +134,7 @@ test("an inventory record without room types reports none sold and no capacity, 
   );
 });
 
-test("a reservation that never came is found, with its nights and the count's record", async () => {
+test("a reservation that was never sent is found, with its nights and the record of the count", async () => {
   const { book, count, differences, night } = hotel("MISSING");
   await book("m1", stay(0, 5));
   const requestId = await count([1, 2, 2, 1, 1]);
@@ -149,7 +149,7 @@ test("a reservation that never came is found, with its nights and the count's re
   assert.deepEqual(first?.records, [{ resource: "inventories", key: on(1), requestId, index: 1 }]);
 });
 
-test("a count that is wrong is found on its night, with the record that says so", async () => {
+test("a wrong count is found on its night, with its record", async () => {
   const { book, count, differences, night } = hotel("WRONG");
   await book("w1", stay(0, 4), { numberOfRooms: 3 });
   const requestId = await count([3, 3, 1, 3]);
@@ -214,7 +214,7 @@ test("a reservation that is cancelled and still sold is found, before others tha
   assert.equal(findings[0]?.records[0]?.requestId, requestId);
 });
 
-test("a block that nobody picked up and that is counted as sold is found, with the group's record", async () => {
+test("an unused block that counts as sold is found, with the group's record", async () => {
   const { book, block, count, differences, night } = hotel("BLOCK");
   await book("b1", stay(0, 2, "DLX", { groupBlockCode: "WED" }));
   const groupBlocks = [0, 1].map((day) => ({
@@ -284,7 +284,7 @@ test("a night is reconciled as it stood at an instant, by either clock", async (
   assert.deepEqual(await of({ asOf: received, clock: "receipt" }), [1, 1, 1]);
 });
 
-test("blocks are reported as the master says and as reservations pick them up, with what was given back", async () => {
+test("blocks are reported according to the master and to reservations, with released rooms", async () => {
   const { book, block, blocks } = hotel("GROUPS");
   const nights = (dlx: number, std: number) => [
     { occupancyDate: FIRST, roomTypeCode: "DLX", blocks: dlx, pickup: 2, originalBlocks: 10 },
@@ -347,7 +347,7 @@ test("blocks are reported as the master says and as reservations pick them up, w
   assert.deepEqual([then?.blocks, then?.wash, then?.washAfterCutoff], [12, 2, 0]);
 });
 
-test("a block is released after its cutoff only by changes of what it had, whatever its status becomes", async () => {
+test("after its cutoff, only changes of a block's rooms release it, not its status", async () => {
   const { block, blocks } = hotel("RELEASED");
   const nights = (rooms: number) => ({
     cutoffDate: "2026-06-20",
@@ -367,7 +367,7 @@ test("a block is released after its cutoff only by changes of what it had, whate
   assert.deepEqual(await released("no"), [["GONE", 0, 0]]);
 });
 
-test("a block that is released to nothing is listed with what was released, once, whatever its status becomes", async () => {
+test("a block reduced to nothing is listed once with its released rooms, whatever its status", async () => {
   const { block, blocks, differences } = hotel("EMPTIED");
   const nights = (rooms: number) => ({
     cutoffDate: "2026-06-20",
@@ -390,7 +390,7 @@ test("a block that is released to nothing is listed with what was released, once
   assert.deepEqual(await differences(1), []);
 });
 
-test("wash is of the room types whose original rooms are known: others did not grow", async () => {
+test("wash includes only room types with known original rooms; others did not grow", async () => {
   const { block, blocks } = hotel("PARTLY");
   await block("HALF", {
     groupBlocks: [
@@ -402,7 +402,7 @@ test("wash is of the room types whose original rooms are known: others did not g
   assert.deepEqual([both?.blocks, both?.originalBlocks, both?.wash], [13, 10, 2]);
 });
 
-test("what a newer version of a block no longer says is not known", async () => {
+test("fields omitted by a newer version of a block are unknown", async () => {
   const { block, blocks } = hotel("SILENT");
   const nights = (more: Record<string, number>) => ({
     groupBlocks: [{ occupancyDate: FIRST, roomTypeCode: "DLX", ...more }],

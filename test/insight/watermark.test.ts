@@ -35,7 +35,7 @@ describe("the watermark of a property", () => {
     await until(async () => (await watermark()) > first, 10_000);
   });
 
-  test("stays below what was accepted and is not applied, and passes it then", async () => {
+  test("stays below accepted batches until they are applied", async () => {
     await bench.stopApplier();
     const requestId = await bench.accept([reservation("R2", T1, "x")]);
     const start = await watermark();
@@ -73,7 +73,7 @@ describe("the watermark of a property", () => {
     }
   });
 
-  test("is not passed by ids that were taken long before their append reached the database", async () => {
+  test("stays below ids that were assigned long before their append reached the database", async () => {
     const late = Promise.withResolvers<void>();
     const sent: string[][] = [];
     const openSession: OpenLogWriterSession = async (lost) => {

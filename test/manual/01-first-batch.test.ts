@@ -15,7 +15,7 @@ describe("01 the first batch", () => {
   });
   after(() => service.stop());
 
-  test("a client id and its secret are traded for a token that is good for an hour", async () => {
+  test("a client id and secret are exchanged for a token that is valid for an hour", async () => {
     const answer = await fetch(`${service.address}/api/oauth2/token`, {
       method: "POST",
       body: new URLSearchParams({
@@ -47,7 +47,7 @@ describe("01 the first batch", () => {
     assert.equal(answer.headers.get("location"), `/api/public/v1/requests/${requestId}`);
   });
 
-  test("a script that wants nothing but the UUID says so", async () => {
+  test("a script can request only the UUID", async () => {
     const answer = await service.post("inventories", [inventory("2025-06-01T02:00:00Z", 12, "2025-07-16")], {
       headers: { accept: "text/plain" },
     });
@@ -55,7 +55,7 @@ describe("01 the first batch", () => {
     assert.match(answer.text, /^[0-9a-f-]{36}$/);
   });
 
-  test("without a token the answer is 401, with one that is no good 403, both empty", async () => {
+  test("without a token the response is 401, with an invalid one 403, both empty", async () => {
     const withoutToken = await service.post("inventories", [], { as: null });
     assert.equal(withoutToken.status, 401);
     const forged = { as: null, headers: { authorization: "Bearer of.no.thing" } };

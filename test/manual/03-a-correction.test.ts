@@ -17,7 +17,7 @@ describe("03 a correction", () => {
   });
   after(() => service.stop());
 
-  test("a booking comes in, with a channel and a confirmation number", async () => {
+  test("a booking is sent, with a channel and a confirmation number", async () => {
     const booked = {
       ...reservation("R-100", "2025-06-01T09:00:00Z"),
       channel: "WEB",
@@ -28,7 +28,7 @@ describe("03 a correction", () => {
     assert.deepEqual(await itemsOf(service, CURRENT), [booked]);
   });
 
-  test("a newer version replaces it whole: what it leaves out is gone", async () => {
+  test("a newer version replaces the record completely: omitted fields are gone", async () => {
     const changed = { ...reservation("R-100", "2025-06-02T09:00:00Z"), channel: "PHONE" };
     await untilApplied(service, await service.post("reservations", [changed]));
     const [current] = await itemsOf<Record<string, unknown>>(service, CURRENT);

@@ -45,7 +45,7 @@ describe("04 out of order", () => {
     assert.equal(await roomsSold(), 36);
   });
 
-  test("within one batch too the outcomes are as if its records had come one by one", async () => {
+  test("within one batch the outcomes are as if its records were sent one by one", async () => {
     const batch = [
       inventory("2025-06-02T08:00:00Z", 10, "2025-09-01"),
       inventory("2025-06-02T09:00:00Z", 11, "2025-09-01"),

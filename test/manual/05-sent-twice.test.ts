@@ -15,7 +15,7 @@ describe("05 sent twice", () => {
   });
   after(() => service.stop());
 
-  test("without a key, the second one is a request of its own and its record a duplicate", async () => {
+  test("without a key, the second one is a separate request and its record a duplicate", async () => {
     const batch = [inventory("2025-06-01T02:00:00Z", 31)];
     const first = await service.post("inventories", batch);
     const second = await service.post("inventories", batch);
@@ -24,7 +24,7 @@ describe("05 sent twice", () => {
     assert.equal((await untilApplied(service, second)).counts["duplicate"], 1);
   });
 
-  test("with a key, the first answer is given again, with the same UUID", async () => {
+  test("with a key, the first response is returned again, with the same UUID", async () => {
     const batch = [inventory("2025-06-02T02:00:00Z", 32)];
     const headers = { "idempotency-key": "push-2025-06-02" };
     const first = await service.post("inventories", batch, { headers });
@@ -32,7 +32,7 @@ describe("05 sent twice", () => {
     assert.equal(requestIdOf(second), requestIdOf(first));
   });
 
-  test("the same key for another body is a mistake, and says so", async () => {
+  test("the same key with another body is an error", async () => {
     const headers = { "idempotency-key": "push-2025-06-02" };
     const answer = await service.post("inventories", [inventory("2025-06-03T02:00:00Z", 33)], { headers });
     assert.equal(answer.status, 422);

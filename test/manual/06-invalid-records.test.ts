@@ -22,7 +22,7 @@ describe("06 invalid records", () => {
   });
   after(() => service.stop());
 
-  test("one invalid record refuses the batch, and the answer points at what is wrong", async () => {
+  test("one invalid record refuses the batch, and the response points to it", async () => {
     const answer = await service.post("reservations", [good, bad]);
     assert.equal(answer.status, 400);
     const error = answer.json();
@@ -33,7 +33,7 @@ describe("06 invalid records", () => {
     assert.equal(violation?.code, "order.dates");
   });
 
-  test("nothing of it was kept, the valid record neither", async () => {
+  test("nothing was stored, not even the valid record", async () => {
     const path = "/api/public/v1/reservations?clientCode=ACME&propertyCode=LON01";
     assert.deepEqual(await itemsOf(service, path), []);
   });
@@ -51,7 +51,7 @@ describe("06 invalid records", () => {
     assert.equal(records[0]?.pointer, "/1/roomStays/0/departureDate");
   });
 
-  test("a batch with no valid record at all is 400, lenient or not", async () => {
+  test("a batch without a valid record is 400, lenient or not", async () => {
     const answer = await service.post("reservations", [bad], { headers: { prefer: "handling=lenient" } });
     assert.equal(answer.status, 400);
   });

@@ -23,7 +23,7 @@ describe("07 other people's hotels", () => {
     assert.equal((await service.post("inventories", [at("PAR01")], { as: paris })).status, 202);
   });
 
-  test("one record of another hotel refuses the whole batch, and nothing of it is kept", async () => {
+  test("one record of another hotel refuses the whole batch, and nothing is stored", async () => {
     const answer = await service.post("inventories", [at("PAR01"), at("LON01")], { as: paris });
     assert.equal(answer.status, 403);
     assert.equal(answer.bytes.length, 0);

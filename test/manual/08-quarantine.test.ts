@@ -47,7 +47,7 @@ describe("08 quarantine", () => {
     assert.equal((await itemsOf(service, CURRENT)).length, 1);
   });
 
-  test("the operator sees what is quarantined and why", async () => {
+  test("the operator sees quarantined records and the reasons", async () => {
     const { code, out } = await bellhop(service, "quarantine", "list", "--json");
     assert.equal(code, 0);
     const { items } = JSON.parse(out) as { items: { requestId: string; index: number; code: string }[] };
@@ -60,7 +60,7 @@ describe("08 quarantine", () => {
     );
   });
 
-  test("released, the record is applied verbatim, and its request says so", async () => {
+  test("after release the record is applied verbatim, and its request shows that", async () => {
     const { code } = await bellhop(service, "quarantine", "release", requestId, "1");
     assert.equal(code, 0);
     const { counts } = await statusWith("quarantined", 1);
@@ -85,7 +85,7 @@ describe("08 quarantine", () => {
     assert.match(out, /No record of that request and index is quarantined/);
   });
 
-  test("a partner whose clock is wrong sends many: every quarantined record of a request is discarded at once", async () => {
+  test("a partner with a wrong clock sends many: all quarantined records of a request are discarded at once", async () => {
     const days = ["17", "18", "19"].map((day) => inventory(tomorrow, 27, `2025-07-${day}`));
     requestId = requestIdOf(await service.post("inventories", days));
     await statusWith("quarantined", 3);

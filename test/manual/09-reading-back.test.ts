@@ -67,14 +67,14 @@ describe("09 reading back", () => {
     );
   });
 
-  test("what was known at an instant: before the cancellation was received, it was reserved", async () => {
+  test("the state at an instant: before the cancellation was received, it was reserved", async () => {
     const [reserved] = await versions();
     const path = `/api/public/v1/reservations?${LON01}&reservationId=R-1&asOf=${reserved?.receivedAt}`;
     const [then] = await itemsOf<{ status: string }>(service, path);
     assert.equal(then?.status, "RESERVED");
   });
 
-  test("long lists come in pages: nextCursor asks for the next, null ends them", async () => {
+  test("long lists are paged: nextCursor requests the next page, null ends them", async () => {
     const first = (await service.get(`/api/public/v1/reservations?${LON01}&limit=1`)).json();
     const cursor = first["nextCursor"] as string;
     assert.equal((first["items"] as unknown[]).length, 1);
@@ -85,7 +85,7 @@ describe("09 reading back", () => {
     assert.equal(second["nextCursor"], null);
   });
 
-  test("a parameter that is not known is an error: a filter in vain would answer another question", async () => {
+  test("an unknown parameter is an error, because ignoring a filter would return wrong data", async () => {
     const answer = await service.get(`/api/public/v1/reservations?${LON01}&stauts=CANCELLED`);
     assert.equal(answer.status, 400);
     assert.equal(answer.json()["exception"], "bellhop.http.InvalidParameter");

@@ -24,7 +24,7 @@ describe("10 replay", () => {
   });
   after(() => service.stop());
 
-  test("the state is what the log says", async () => {
+  test("the state matches the log", async () => {
     const { code, out } = await bellhop(service, "replay");
     assert.match(out, /Replayed 4 parts of the log/);
     assert.match(out, /The live state matches the log/);
@@ -49,7 +49,7 @@ describe("10 replay", () => {
     assert.equal(current?.status, "IN_HOUSE");
   });
 
-  test("and the service goes on as if nothing had been", async () => {
+  test("the service continues unaffected", async () => {
     const next = await service.post("reservations", [
       reservation("R-1", "2025-06-02T09:00:00Z", "CHECKED_OUT"),
     ]);

@@ -60,7 +60,7 @@ describe("routes", () => {
     assert.ok(documented.length > 15);
     assert.deepEqual(documented.sort(), operations.sort());
   });
-  test("HEAD is taken wherever GET is, and nowhere else", () => {
+  test("HEAD is supported exactly where GET is", () => {
     const of = (method: string) =>
       [...registered].filter((route) => route.startsWith(`${method} `)).map((route) => route.split(" ")[1]);
     assert.deepEqual(of("HEAD").sort(), of("GET").sort());
@@ -68,7 +68,7 @@ describe("routes", () => {
 });
 
 describe("what the service answers is what the document describes", () => {
-  test("of pushes that are accepted, and of what is read back then", async () => {
+  test("of accepted pushes, and of reading them back", async () => {
     for (const [resource, record, key] of [
       [
         "inventories",
@@ -134,7 +134,7 @@ describe("what the service answers is what the document describes", () => {
     });
   }
 
-  test("of an Idempotency-Key that stands for something else", async () => {
+  test("of an Idempotency-Key that was used for another batch", async () => {
     const headers = { "idempotency-key": "k-1" };
     await sendChecked("POST", "/api/public/v1/groups", { body: [groupRecord()], headers }, 202);
     await sendChecked("POST", "/api/public/v1/groups", { body: [groupRecord({ name: "x" })], headers }, 422);

@@ -127,7 +127,7 @@ describe("alert rules and dashboard, on scrapes of a running service", () => {
     }
   });
 
-  test("every metric of ours is named as Prometheus has it, and its labels are of few values", () => {
+  test("every metric has a name in Prometheus's style, and labels with few values", () => {
     const few = new Set(
       ["method", "route", "status", "code", "resource", "outcome", "role", "result", "state"].concat(
         ...["thread", "waited", "statement", "signal", "table", "kind"],
@@ -147,7 +147,7 @@ describe("alert rules and dashboard, on scrapes of a running service", () => {
     }
   });
 
-  test("every alert says how bad it is, and its runbook is there under its own name", async () => {
+  test("every alert has a severity and a runbook with its name", async () => {
     const operations = await fileOf("docs/operations.md");
     for (const { alert, labels, annotations } of rules) {
       assert.ok(["page", "ticket"].includes(labels.severity), alert);
@@ -167,7 +167,7 @@ describe("alert rules and dashboard, on scrapes of a running service", () => {
     assert.deepEqual(fired, []);
   });
 
-  test("feeds that fall silent fire, and many at once wake somebody", async () => {
+  test("silent feeds fire, and many at once page an operator", async () => {
     const { pool } = service;
     const old = lowestIdAt(Date.now() - 30 * 3_600_000);
     // One arrival of the feed, that of thirty hours ago.
@@ -195,7 +195,7 @@ describe("alert rules and dashboard, on scrapes of a running service", () => {
     await seen("bellhop_feeds", (value) => value === 0);
   });
 
-  test("records that are quarantined fire as they become many, and as they stay", async () => {
+  test("quarantined records fire when they become many, and when they stay", async () => {
     const quarantined = Array.from({ length: 120 }, (_, at) =>
       inventoryRecord({
         createDateTime: "2099-01-01T00:00:00Z",
@@ -210,7 +210,7 @@ describe("alert rules and dashboard, on scrapes of a running service", () => {
     assert.deepEqual(quarantine([first, await scrape()]), ["BellhopQuarantineStands"]);
   });
 
-  test("a batch that nobody applies fires by its age", async () => {
+  test("an unapplied batch fires by its age", async () => {
     const holder = await service.pool.connect();
     try {
       const agoMs = Date.now() - 600_000;
@@ -272,7 +272,7 @@ describe("alert rules and dashboard, on scrapes of a running service", () => {
     await until(async () => (await service.get("/readyz")).status === 200, WAIT_MS_MAX);
   });
 
-  test("those that take a failing machine fire on a scrape that says so", async () => {
+  test("alerts about a failing machine fire on a scrape that shows the failure", async () => {
     const GIB = 1024 ** 3;
     const said: Readonly<
       Record<string, readonly [metric: string, value: number, labels?: Record<string, string>]>

@@ -119,7 +119,7 @@ const FINISHED = `select request_id::text as id from bellhop.accept_log as log j
 
 const SCHEMAS = "select nspname from pg_namespace where nspname like 'bellhop%' or nspname = 'analytics'";
 
-describe("which tables are taken along", () => {
+describe("the tables in a backup", () => {
   test("every table of the schema has its class, and no other", async () => {
     const tables = await rowsOf<{ name: string }>(
       service.database,
@@ -129,7 +129,7 @@ describe("which tables are taken along", () => {
     assert.deepEqual(tables.map(({ name }) => name).sort(), Object.keys(TABLE_CLASSES).sort());
   });
 
-  test("every column that is taken along has a type whose bytes are the same in every PostgreSQL", async () => {
+  test("every column in a backup has a type with the same binary format in every PostgreSQL version", async () => {
     const columns = await rowsOf<{ name: string; type: string }>(
       service.database,
       `select format('%s.%s.%s', nspname, relname, attname) as name, format_type(atttypid, atttypmod) as type
@@ -145,7 +145,7 @@ describe("which tables are taken along", () => {
   });
 });
 
-describe("a backup that is taken under load", () => {
+describe("a backup taken under load", () => {
   let path: string;
   let restored: TestDatabase;
   let load: Load;
@@ -189,7 +189,7 @@ describe("a backup that is taken under load", () => {
     assert.equal((await rowsOf(restored, SCHEMAS)).length, 4, "what the restore used is gone");
   });
 
-  test("is of one instant: what was reported before it is there, and of what was accepted the beginning", async () => {
+  test("is of one instant: it contains everything reported before it, and a prefix of the accepted batches", async () => {
     const kept = new Set((await rowsOf<object>(restored, REPORTED)).map((row) => JSON.stringify(row)));
     assert.deepEqual(
       reported.filter((row) => !kept.has(JSON.stringify(row))),
@@ -204,7 +204,7 @@ describe("a backup that is taken under load", () => {
     assert.deepEqual(before, load.accepted.slice(0, before.length));
   });
 
-  test("is gone on with by a service: what waited is applied, and what was reported is found", async () => {
+  test("a service continues from it: the backlog is applied, and reported outcomes are found", async () => {
     const node = await startTestService({}, { database: restored });
     try {
       await until(async () => (await unappliedParts(restored)) === 0, WAIT_MS);
@@ -223,7 +223,7 @@ describe("a backup that is taken under load", () => {
     }
   });
 
-  test("ends every cursor of the feed, and begins it anew with what is current", async () => {
+  test("invalidates every cursor of the feed, and restarts it with current records", async () => {
     const former = await readToEnd(service);
     const node = await startTestService({}, { database: restored });
     try {
@@ -337,7 +337,7 @@ describe("a restore refuses", () => {
     }
   });
 
-  test("a database that has a Bellhop in it, and leaves it as it is", async () => {
+  test("a database with a Bellhop installation, without changing it", async () => {
     const before = await rowsOf(service.database, "select count(*) from bellhop.accept_log");
     await assert.rejects(restoreInto(service.database, await backUp()), /contains a Bellhop installation/);
     assert.deepEqual(await rowsOf(service.database, "select count(*) from bellhop.accept_log"), before);
@@ -436,7 +436,7 @@ test("of two backups to one file the second one fails, and leaves what the first
 });
 
 describe("killed in the middle", () => {
-  test("a backup leaves no file that bears its name, and the service goes on", async () => {
+  test("a backup leaves no file with its name, and the service continues", async () => {
     const path = join(directory, "killed.tar");
     const held = new HeldProcess(
       `const { path, url } = JSON.parse(process.argv[1]);

@@ -104,7 +104,7 @@ describe("beside a running service", () => {
     assert.match(saysOf(await look(url.href), "buckets.owned"), /^All 64 buckets have an owner/);
   });
 
-  test("whatever is not well says what it means and what to do", async () => {
+  test("every problem is reported with its consequence and remedy", async () => {
     const findings = await look(service.database.url, { NODE_ENV: "production" });
     const ids = findings.filter(({ severity }) => severity !== "ok").map(({ id }) => id);
     assert.ok(ids.includes("settings.key-encryption") && ids.includes("settings.addresses"), ids.join());
@@ -128,7 +128,7 @@ describe("beside a running service", () => {
     );
   });
 
-  test("an erasure that nobody resumes is reported with what it holds up, and not listed as running", async () => {
+  test("an abandoned erasure is reported with what it delays, and not listed as running", async () => {
     const { url, pool } = service.database;
     await pool.query(
       `insert into bellhop.erasure (erasure_id, reason, requested_by, started_at)
@@ -149,7 +149,7 @@ describe("beside a running service", () => {
     await pool.query("delete from bellhop.erasure");
   });
 
-  test("secrets that lie readable although there is a key are reported, and one that does not open them fails", async () => {
+  test("unencrypted secrets are reported if a key is set, and a key that does not decrypt them is an error", async () => {
     const { url } = service.database;
     assert.equal(severityOf(await look(url), "keys.encryption"), "ok");
     assert.equal(severityOf(await look(url, { KEY_ENCRYPTION_KEY: KEY }), "keys.encryption"), "warning");
@@ -191,7 +191,7 @@ describe("beside a running service", () => {
     await pool.query("delete from bellhop.payload_key");
   });
 
-  test("what a role does not see without pg_monitor is reported in place of a verdict", async (t) => {
+  test("data that is invisible without pg_monitor is reported as such", async (t) => {
     const client = await service.pool.connect();
     try {
       await client.query("set role pg_read_all_settings");
@@ -221,7 +221,7 @@ describe("beside a running service", () => {
     );
   });
 
-  test("a transaction that stays open is found with who has it", async () => {
+  test("a long transaction is reported with its session", async () => {
     const client = await service.pool.connect();
     try {
       await client.query("begin");
@@ -246,14 +246,14 @@ describe("where no service runs", () => {
   after(() => database.drop());
   const say = async (id: string) => severityOf(await look(database.url), id);
 
-  test("nobody is there: nodes and keys are reported as what a start brings, buckets without an owner are no alarm", async () => {
+  test("before the first start, missing nodes and keys are not errors, and buckets need no owner", async () => {
     const findings = await look(database.url);
     assert.equal(saysOf(findings, "nodes.present"), "No node is running on this database.");
     assert.equal(severityOf(findings, "keys.active"), "warning");
     assert.equal(severityOf(findings, "buckets.owned"), "ok");
   });
 
-  test("partitions that end too soon are reported, and none at all for now fails", async () => {
+  test("partitions that end soon are a warning, and a missing current one is an error", async () => {
     // A database has none until a node makes them.
     await database.pool.query(
       `create table bellhop.accept_log_old partition of bellhop.accept_log
@@ -262,7 +262,7 @@ describe("where no service runs", () => {
     assert.equal(await say("partitions.ahead"), "error");
   });
 
-  test("what should have gone by its term and is still there is reported, and terms of today are given time", async () => {
+  test("expired data that is still stored is reported, except under terms set today", async () => {
     const { pool } = database;
     assert.equal(
       saysOf(await look(database.url), "retention.expired"),
@@ -288,7 +288,7 @@ describe("where no service runs", () => {
     );
   });
 
-  test("a backup that is old or missing is reported, and one of before a restore is none", async () => {
+  test("an old or missing backup is reported, and one from before a restore does not count", async () => {
     const { pool } = database;
     const reported = async () => {
       const findings = await look(database.url);
@@ -309,7 +309,7 @@ describe("where no service runs", () => {
     assert.match((await reported()).join(), /^warning,No backup has been taken/);
   });
 
-  test("dead letters, paused receivers, old backfills and what a replay left are reported", async () => {
+  test("dead letters, paused receivers, old backfills and leftovers of a replay are reported", async () => {
     await database.pool.query(
       `insert into bellhop.client (client_id, name, scopes, changed_epoch) values ('c1', 'sandbox', '{}', 0);
       insert into bellhop.client_grant values ('c1', 'DEMO', '*');
@@ -345,7 +345,7 @@ describe("where no service runs", () => {
     );
   });
 
-  test("a role that may not create schemas fails, and what it may not read is said to be unknown", async (t) => {
+  test("a role that cannot create schemas is an error, and data that it cannot read is reported as unknown", async (t) => {
     const { pool, name, url } = database;
     const { rows } = await pool.query("select from pg_roles where rolname = current_user and rolsuper");
     if (rows.length > 0) return t.skip("The tests run as a superuser, who may do everything.");

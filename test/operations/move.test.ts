@@ -99,7 +99,7 @@ describe("bellhop move", () => {
   });
   after(() => from.drop());
 
-  test("is refused while a service runs, which goes on", async () => {
+  test("is refused while a service runs, which continues", async () => {
     const to = await createEmptyTestDatabase();
     await assert.rejects(moveFrom(service.database, to), /The service is running/);
     await (await open(service.database)).close();
@@ -122,7 +122,7 @@ describe("bellhop move", () => {
     await to.drop();
   });
 
-  test("killed in the middle, is run again, and then nothing starts on the former one", async () => {
+  test("after a kill it can be run again, and then nothing starts on the previous database", async () => {
     const to = await createEmptyTestDatabase();
     const digest = await digestOf(from);
     const held = new HeldProcess(KILLED_MOVE, { from: from.url, to: to.url });
@@ -177,7 +177,7 @@ describe("bellhop move --accept-early", () => {
     return rows.map(({ key }) => key);
   };
 
-  test("waits for the service to stop; batches are accepted from then on, and are there after a kill and at the end", async (t) => {
+  test("waits for the service to stop; batches accepted from then on survive a kill and are present at the end", async (t) => {
     const running = new Set<TestService>();
     const start = async (database: TestDatabase, roles: TestService["config"]["roles"]) => {
       const node = await startTestService({ roles }, { database });
@@ -337,7 +337,7 @@ async function eraseGuest(): Promise<string> {
   return list;
 }
 
-test("from a file to an embedded database, from that to a file, and from that to an external one: by commands; who was erased stays so", async () => {
+test("from a file to an embedded database, from that to a file, and from that to an external one, by commands; erased guests stay erased", async () => {
   const dataDir = join(directory, "data");
   const to = await createEmptyTestDatabase();
   assert.notDeepEqual(await searchEverywhere(service.pool, GUEST), []);

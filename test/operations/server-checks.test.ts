@@ -47,13 +47,13 @@ test("a session commits durably although the database's own default is not to", 
   await opened.close();
 });
 
-test("a stronger setting of the database, remote_apply, is kept", async () => {
+test("keeps a stronger setting of the database, remote_apply", async () => {
   await setOfRole("set synchronous_commit = remote_apply");
   assert.equal(await checkServer(address(), false, log), "remote_apply");
   await setOfRole("reset synchronous_commit");
 });
 
-test("options that DATABASE_URL itself carries are kept beside ours", async () => {
+test("keeps the options in DATABASE_URL beside the service's", async () => {
   const client = new pg.Client(
     clientConfig({ connectionString: `${database.url}?options=-c%20work_mem%3D5MB` }, "on"),
   );

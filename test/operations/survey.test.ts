@@ -48,7 +48,7 @@ describe("what the installation is like as a whole", () => {
     }
   }
 
-  test("a running service looks by itself, and its scrape has all of it", async () => {
+  test("a running service collects metrics automatically, and its scrape has all of them", async () => {
     const wanted = [
       /\nbellhop_oldest_unapplied_seconds \d/,
       /\nbellhop_buckets_unowned \d/,
@@ -103,7 +103,7 @@ describe("what the installation is like as a whole", () => {
     assert.equal(await seen('bellhop_feeds{resource="inventories"}', () => true), 0);
   });
 
-  test("what nobody applies is seen, with its age, and what is quarantined", async () => {
+  test("unapplied batches are reported with their age, and quarantined records", async () => {
     const holder = await service.pool.connect();
     try {
       await holder.query(
@@ -123,7 +123,7 @@ describe("what the installation is like as a whole", () => {
     await seen("bellhop_quarantine_held_records", (count) => count === 1);
   });
 
-  test("what is of the disk is reported where it is ours", async () => {
+  test("disk metrics are reported if the disk is local", async () => {
     await seen("bellhop_disk_free_bytes", (bytes) => bytes > 0);
     await seen("bellhop_wal_files_bytes", (bytes) => bytes > 0);
     await seen("bellhop_log_bytes", (bytes) => bytes > 0);

@@ -92,7 +92,7 @@ describe("bellhop send", () => {
     assert.equal(await keysOf("GZIP"), 700);
   });
 
-  test("sends an array from standard input exactly as it is written, and keeps back what is invalid", async () => {
+  test("sends an array from standard input verbatim, except invalid records", async () => {
     const [first, second, third] = reservations("STDIN", 3).map((record) => JSON.stringify(record));
     const exact = first?.replace('"status"', '"own":1.10,"status"');
     const input = `[${exact}, ${second?.replace("2026-03-12", "2026-02-30")},\n${third}]`;
@@ -115,7 +115,7 @@ describe("bellhop send", () => {
     assert.ok(read.text.includes('"own":1.10'), read.text);
   });
 
-  test("lenient, each record is accepted or rejected, and what is not JSON is named by its place in the file", async () => {
+  test("lenient, each record is accepted or rejected, and invalid JSON is reported by its place in the file", async () => {
     const [first, second, bad, other, good] = [
       ...reservations("LENIENT", 2),
       reservationRecord({ propertyCode: "LENIENT", reservationId: "R-7", status: "" }),
@@ -153,7 +153,7 @@ describe("bellhop send", () => {
     assert.match(values, /^json\.values: Record 3 exceeds the limit of 250,000 values for one record\./);
   });
 
-  test("killed in the middle, goes on where it stopped: nothing twice, nothing missing", async () => {
+  test("resumes after a kill without duplicates or gaps", async () => {
     const slow = await service.newClient({ requestRate: 20, requestBurst: 10 });
     const file = inDirectory("killed.ndjson");
     await writeFile(file, asLines(reservations("KILLED", 400)));
@@ -173,7 +173,7 @@ describe("bellhop send", () => {
     assert.equal(await batchesOf(slow), 40);
   });
 
-  test("stopped by a signal, says how far it came", async () => {
+  test("reports its progress when stopped by a signal", async () => {
     const slow = await service.newClient({ requestRate: 5, requestBurst: 2 });
     const file = inDirectory("stopped.json");
     await writeFile(file, JSON.stringify(reservations("STOPPED", 60)));
@@ -186,7 +186,7 @@ describe("bellhop send", () => {
     assert.match(out, /Incomplete: Stopped by SIGINT\. Run the same command again to resume\./);
   });
 
-  test("says what cannot be done", async () => {
+  test("reports what is impossible", async () => {
     const odd = inDirectory("odd.json");
     await writeFile(odd, '[{"neither":1}]');
     const csv = inDirectory("odd.csv");
@@ -214,7 +214,7 @@ describe("bellhop send", () => {
 });
 
 describe("bellhop simulate", () => {
-  test("stopped by a signal, says what was sent, in words and not in a stack trace", async () => {
+  test("reports what was sent when stopped by a signal, without a stack trace", async () => {
     const scopes = ["inventories:write", "reservations:write", "groups:write", "read"];
     const hotels = await service.newClient({ scopes, grants: [{ clientCode: "SIM", propertyCode: "*" }] });
     // A day takes a minute at this speed, so it is stopped while it waits.
@@ -260,7 +260,7 @@ describe("bellhop validate", () => {
     assert.equal(offline.records, 6);
   });
 
-  test("goes on after a record that is no JSON, and says where it is", async () => {
+  test("continues after a record that is not JSON, and reports its place", async () => {
     const [first, second] = reservations("OFFLINE", 2).map((record) => JSON.stringify(record));
     const { code, out } = await run(
       ["validate", "-"],
@@ -290,7 +290,7 @@ async function assertEndsWithItsReader(args: readonly string[]): Promise<void> {
 }
 
 describe("bellhop watch", () => {
-  test("waits until a request is applied, and says what became of it", async () => {
+  test("waits until a request is applied, and prints its outcomes", async () => {
     const sent = await service.post("reservations", [
       ...reservations("WATCH", 2),
       reservationRecord({
@@ -311,7 +311,7 @@ describe("bellhop watch", () => {
     assert.equal((await run(["watch"])).code, 2);
   });
 
-  test("follows the change feed, and goes on where it was", async () => {
+  test("follows the change feed, and resumes where it stopped", async () => {
     const state = inDirectory("cursor");
     const args = ["watch", "--changes", "--until-caught-up", "--state", state];
     const property = ["--client", "ACME", "--property", "FOLLOW"];

@@ -143,7 +143,7 @@ describe("the token of a partner's command", () => {
     (await readdir(inDirectory("cache/bellhop/tokens"))).filter((name) => name.endsWith(".json"));
   const tokenFile = async () => inDirectory(`cache/bellhop/tokens/${(await tokenFiles())[0]}`);
 
-  test("is kept for the next command, for the user alone", async () => {
+  test("is stored for the next command, readable only to the user", async () => {
     for (let count = 0; count < 3; count += 1) assert.equal((await send()).code, 0);
     assert.equal(service.tokens, 1);
     assert.equal((await stat(await tokenFile())).mode & 0o777, 0o600);
@@ -169,7 +169,7 @@ describe("the token of a partner's command", () => {
     assert.equal((await tokenFiles()).length, 4);
   });
 
-  test("is requested anew when it expired, was refused or cannot be trusted", async () => {
+  test("is requested again when it expired, was refused or cannot be trusted", async () => {
     await send();
     const token = JSON.parse(await readFile(await tokenFile(), "utf8"));
     await writeFile(await tokenFile(), JSON.stringify({ ...token, renewAt: 1, expiresAt: 1 }));
@@ -195,7 +195,7 @@ describe("the token of a partner's command", () => {
     assert.equal(service.tokens, 1);
   });
 
-  test("is not kept where that cannot be written", async () => {
+  test("is not stored if the file cannot be written", async () => {
     await writeFile(inDirectory("no-folder"), "");
     const none = { XDG_CACHE_HOME: inDirectory("no-folder") };
     assert.equal((await send(none)).code, 0);
@@ -205,7 +205,7 @@ describe("the token of a partner's command", () => {
 });
 
 describe("a command that waits", () => {
-  test("says for how long the service asked to wait and why, and prints only JSON on standard output", async () => {
+  test("reports how long the service asked to wait and why, and prints only JSON on standard output", async () => {
     let asked = 0;
     service.onBatch = (request, response, token) => {
       asked += 1;
@@ -221,7 +221,7 @@ describe("a command that waits", () => {
     assert.equal(JSON.parse(out).complete, true);
   });
 
-  test("says what it cannot reach, and when it gives up", async () => {
+  test("reports what it cannot reach, and when it gives up", async () => {
     const child = start(["watch", REQUEST_ID, "--url", "http://127.0.0.1:1"]);
     let said = "";
     child.stderr?.on("data", (bytes) => {
@@ -237,7 +237,7 @@ describe("a command that waits", () => {
     );
   });
 
-  test("without an answer says whose it waits for", async () => {
+  test("reports which address does not respond", async () => {
     const args = ["watch", REQUEST_ID, "--json", "--for", "1m"];
     service.onBatch = () => undefined;
     const child = start(args);

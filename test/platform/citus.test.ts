@@ -71,7 +71,7 @@ if (joined !== undefined)
       return rows[0].n as number;
     };
 
-    test("is left alone while the service runs, and by a dry run", async () => {
+    test("is unchanged while the service runs, and by a dry run", async () => {
       const running = await distribute(joined.url);
       assert.equal(running.code, 1);
       assert.match(running.err, /The service is running .*stop every node/);
@@ -103,7 +103,7 @@ if (joined !== undefined)
       }
     };
 
-    test("is not distributed where a node that had just migrated comes to work meanwhile", async () => {
+    test("is not distributed if a node that has just migrated starts meanwhile", async () => {
       const node = await openSession(database.clientConfig, "node");
       const { code, err } = await distributeDuring(() => enterPresence(node, ["accept"], "node"));
       await node.end();
@@ -112,11 +112,11 @@ if (joined !== undefined)
       assert.equal(await distributedTables(), 0);
     });
 
-    test("has a term of retention, which is kept when it is distributed", async () => {
+    test("has a retention term, which distribution preserves", async () => {
       assert.equal((await bellhop(joined.url, "retention", "set", "*", "outcomes", "90d")).code, 0);
     });
 
-    test("is distributed with what is in it, once, and the service goes on where it was", async () => {
+    test("is distributed with its data, once, and the service continues", async () => {
       let starting: Promise<TestService> | undefined;
       const first = await distributeDuring(async () => {
         starting = startTestService({}, { database });
@@ -240,7 +240,7 @@ if (joined !== undefined)
       }
     });
 
-    test("is asked by receipt without waiting for a worker that has nothing to do with the question", async () => {
+    test("a query by receipt does not wait for uninvolved workers", async () => {
       const pool = createPool(
         clientConfig({ connectionString: joined.url }),
         createLogger({ level: "silent", pretty: false }),

@@ -33,7 +33,7 @@ const DEFAULTS = {
   client_encoding: "'LATIN1'",
 } as const;
 
-describe("a database with defaults of its own", () => {
+describe("a database with its own default settings", () => {
   let empty: Awaited<ReturnType<typeof createEmptyDatabase>>;
   let database: Database;
   let log: AcceptLog;

@@ -94,7 +94,7 @@ test("a connection that is lost in a transaction fails the transaction and not t
   assert.equal((await database.pool.query("select 1")).rowCount, 1);
 });
 
-test("a transaction whose failure its work swallowed does not pass for committed", async () => {
+test("a transaction whose work swallowed an error does not count as committed", async () => {
   const swallowed = withTransaction(database.pool, async (client) => {
     await client.query("select 1 / 0").catch(() => undefined);
   });

@@ -65,7 +65,7 @@ after(async () => {
   await rm(dataDir, { recursive: true, force: true });
 });
 
-test("a clean stop leaves no process, and what was committed is there at the next start", async () => {
+test("a clean stop leaves no process, and committed data is present at the next start", async () => {
   const first = await heldAndReady();
   await first.query("create table public.kept (n integer)");
   await first.query("insert into public.kept values (1)");
@@ -95,7 +95,7 @@ test("a new file of the write-ahead log is small, as a commit waits until it is 
   await service.kill("SIGTERM");
 });
 
-test("the next start takes over the server of a service that was killed", async () => {
+test("the next start takes over the server of a killed service", async () => {
   const killed = await heldAndReady();
   const before = await postmaster();
   await killed.query("insert into public.kept values (2)");
@@ -111,7 +111,7 @@ test("the next start takes over the server of a service that was killed", async 
   );
 });
 
-test("a service whose PostgreSQL is killed outright, with a busy backend, has it back within 10 s", async () => {
+test("a service whose PostgreSQL is killed with a busy backend has it back within 10 s", async () => {
   const service = await heldAndReady();
   await keepBackendBusy(service);
   const before = await postmaster();
@@ -123,7 +123,7 @@ test("a service whose PostgreSQL is killed outright, with a busy backend, has it
   await service.kill("SIGTERM");
 });
 
-test("a service one of whose backends is killed has the database back within 10 s", async () => {
+test("a service whose PostgreSQL loses a backend has the database back within 10 s", async () => {
   const service = await heldAndReady();
   const { rows } = await service.query("select pg_backend_pid() as pid");
   process.kill(Number(rows?.[0]?.["pid"]), "SIGKILL");
@@ -131,7 +131,7 @@ test("a service one of whose backends is killed has the database back within 10 
   await service.kill("SIGTERM");
 });
 
-test("a service whose PostgreSQL stands still in its recovery starts it again, and nothing committed is lost", async () => {
+test("a service whose PostgreSQL hangs in recovery restarts it, and nothing committed is lost", async () => {
   const service = await heldAndReady();
   const before = await postmaster();
   await service.query("create table public.replayed as select n from generate_series(1, 2e6) as n");
@@ -198,7 +198,7 @@ test("a service that starts during a command keeps the server when the command e
   await service.kill("SIGTERM");
 });
 
-test("a service that starts while a command is just stopping the server gets one that works", async () => {
+test("a service that starts while a command stops the server gets a working one", async () => {
   const command = await heldAndReady("command");
   command.process.kill("SIGTERM");
   const service = await heldAndReady();
@@ -223,7 +223,7 @@ test("a server that hangs in its shutdown is ended, and nothing committed is los
   await next.kill("SIGTERM");
 });
 
-test("a server that hangs in a shutdown which nobody waits for any more does not keep the next start", async () => {
+test("a server that hangs in an abandoned shutdown does not block the next start", async () => {
   const service = await heldAndReady();
   await keepFromStopping(service);
   await service.kill("SIGKILL");

@@ -104,7 +104,7 @@ if (joined !== undefined)
       );
     };
 
-    test("a worker is added, and takes half of the shards", async () => {
+    test("an added worker receives half of the shards", async () => {
       await untilAllSent();
       await database.pool.query("select citus_add_node($1, $2)", [spare.nodename, spare.nodeport]);
       await untilAllSent();

@@ -76,7 +76,7 @@ test("an older version starts where a newer one has only added", async () => {
   assert.deepEqual(await rowsOf("select n, more from public.thing"), [{ n: 1, more: null }]);
 });
 
-test("an older version is refused where a newer one has taken away what it uses", async () => {
+test("an older version is refused if a newer one has removed what it uses", async () => {
   const contracted = join(directory, "0002-narrow-thing.sql");
   await writeFile(contracted, "-- contract 99.0.0: a test\nalter table public.thing drop column n;");
   await run();
@@ -84,7 +84,7 @@ test("an older version is refused where a newer one has taken away what it uses"
   await assert.rejects(run(), /0002-narrow-thing\.sql, .* start version 99\.0\.0 or newer/);
 });
 
-test("a mark that says nothing is refused", async () => {
+test("a mark without a reason is refused", async () => {
   const marked = join(directory, "0002-narrow-thing.sql");
   await writeFile(marked, "-- contract\nalter table public.thing drop column n;");
   await assert.rejects(run(), /does not begin with "-- contract 1\.2\.3: why"/);
@@ -92,7 +92,7 @@ test("a mark that says nothing is refused", async () => {
   await assert.rejects(run(), /is not one "create index concurrently/);
 });
 
-test("a migration does not make others wait for a table that somebody holds, and has it afterwards", async () => {
+test("a migration does not make others wait for a table that is in use, and gets it afterwards", async () => {
   const config = clientConfig({ connectionString: database.url });
   const pool = new pg.Pool({ ...config, max: 3 });
   // `end` does not wait for the server, which may still have a session when the database is dropped.
@@ -115,7 +115,7 @@ test("a migration does not make others wait for a table that somebody holds, and
   await pool.end();
 });
 
-test("an index is built beside those who write, and anew where the first try broke off", async () => {
+test("an index is built during writes, and rebuilt after an interrupted attempt", async () => {
   await run();
   const index = "-- concurrently: a test\ncreate unique index concurrently thing_n on public.thing (n);";
   await writeFile(join(directory, "0002-index-thing.sql"), index);

@@ -20,7 +20,7 @@ function propertyIn(buckets: readonly number[]): string {
     if (buckets.includes(bucketOf("ACME", `HOTEL${number}`))) return `HOTEL${number}`;
 }
 
-test("what is sent while its shard is moved is accepted or refused for a second, and applied once", async (t) => {
+test("batches sent while their shard is moved are accepted, or refused for a second, and applied once", async (t) => {
   if (!(await isOnCitus())) return t.skip("Only Citus has workers.");
   const bench = await ApplyBench.open(2);
   const placeOf = async (shard?: string): Promise<Place> => {

@@ -87,13 +87,13 @@ for (const { version, migrations } of releases) {
       await database.drop();
     });
 
-    test("is brought up to this one, and every view shows what it showed", async () => {
+    test("is migrated to the current version, and every view returns the same", async () => {
       for (const { rows } of Object.values(shownBefore as Record<string, { rows: number }>))
         assert.ok(rows > 0);
       assert.deepEqual(await shown(), shownBefore);
     });
 
-    test("still lets that version start: all it has had is there, and nothing that it would have to know", async () => {
+    test("still lets that version start: its schema is complete, and nothing new is required of it", async () => {
       const records = await readRecords(client);
       const had = records.filter(({ name }) => name in migrations);
       assert.deepEqual(Object.fromEntries(had.map(({ name, checksum }) => [name, checksum])), migrations);
@@ -127,7 +127,7 @@ for (const { version, migrations } of releases) {
       assertSays(report.live, released.replay.live, "state");
     });
 
-    test("takes new batches on top of what it has", async () => {
+    test("accepts new batches", async () => {
       const record = {
         clientCode: "ACME",
         propertyCode: "PARIS01",

@@ -6,7 +6,7 @@ import { until } from "../support/until.ts";
 
 const ROUTE = "/api/public/v1/inventories";
 
-describe("what is said of a request once it is over", () => {
+describe("the log line of a finished request", () => {
   let service: TestService;
   before(async () => {
     service = await startTestService();

@@ -21,7 +21,7 @@ const EXPECTED: Readonly<Record<string, RegExp>> = {
   "x-frame-options": /^(?:DENY|SAMEORIGIN)$/,
 };
 
-test("every answer has Helmet's headers and says nothing of what runs the service, whatever its status", async () => {
+test("every response has Helmet's headers and does not reveal the server software, whatever its status", async () => {
   const limited = await service.newClient({ requestRate: 1, requestBurst: 1 });
   const post = (body: unknown, options = {}) => service.post("inventories", body as object, options);
   // At once, so that at least one is beyond the rate however slow the machine is.
@@ -52,7 +52,7 @@ test("every answer has Helmet's headers and says nothing of what runs the servic
   }
 });
 
-test("what is no request, or never becomes one, is refused with them too", async () => {
+test("invalid or incomplete requests are refused with them, too", async () => {
   const refused = {
     "no request": "NONSENSE\r\n\r\n",
     "broken in its body":

@@ -20,7 +20,7 @@ async function timerOf({ localPort, remotePort }: Socket): Promise<{ kind: numbe
   return { kind: Number.parseInt(kind, 16), seconds: Number.parseInt(when, 16) / 100 };
 }
 
-test("a server that says nothing any more is asked within seconds whether it is there", {
+test("a silent server is probed within seconds", {
   skip: process.platform !== "linux" && "Only Linux shows the timers of a connection.",
 }, async () => {
   const server = createServer();

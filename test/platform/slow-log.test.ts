@@ -19,7 +19,7 @@ interface SlowLine {
   readonly waits?: Readonly<Record<string, number>>;
 }
 
-describe("what was slow is reported with what it waited for", () => {
+describe("slow requests and statements are reported with their waits", () => {
   let service: TestService;
   before(async () => {
     service = await startTestService({ slowRequestMs: SLOW_MS, slowQueryMs: SLOW_MS });
@@ -91,7 +91,7 @@ describe("what was slow is reported with what it waited for", () => {
     assert.ok(reported().some(({ statement }) => statement === "read-find-property"));
   });
 
-  test("a batch whose body comes slowly", async () => {
+  test("a batch whose body arrives slowly", async () => {
     const text = JSON.stringify([inventoryRecord()]);
     const isReceiving = async () =>
       /^bellhop_body_bytes_in_flight [1-9]/m.test((await service.get("/metrics")).text);
@@ -110,7 +110,7 @@ describe("what was slow is reported with what it waited for", () => {
     assert.ok(((await slowRequest(headers)).waits?.["body"] ?? 0) >= SLOW_MS);
   });
 
-  test("what it asked to wait for does not make a request slow", async () => {
+  test("the wait that a client requested does not make a request slow", async () => {
     const { headers, status } = await service.get("/api/public/v1/changes?from=now&wait=1");
     assert.equal(status, 200);
     const id = headers.get("x-request-id");
@@ -123,7 +123,7 @@ describe("what was slow is reported with what it waited for", () => {
     assert.ok(line === undefined || ms - (waits?.["asked"] ?? 0) >= SLOW_MS, JSON.stringify(line));
   });
 
-  test("nothing of what was asked or answered is reported, and both are counted", async () => {
+  test("reports contain no request or response data, and both kinds are counted", async () => {
     const lines = service.logLines().filter((line) => line.includes('"msg":"slow'));
     for (const line of lines) assert.doesNotMatch(line, /NOWHERE|ACME|LON01|DLX/);
     const { text } = await service.get("/metrics");

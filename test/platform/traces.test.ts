@@ -99,7 +99,7 @@ describe("traces of two nodes on one database, one that accepts and one that app
     assert.equal(message?.headers["traceparent"], `00-${TRACE_ID}-${delivery.spanId}-01`);
   });
 
-  test("without a caller's trace it is one of its own, which the log line of the request names", async () => {
+  test("without a caller's trace it starts a new one, named in the request's log line", async () => {
     const requestId = requestIdOf(await accepting.post("inventories", [inventoryRecord()]));
     const traceId = await traceIdOf(requestId);
     const apply = await collected((span) => span.name === "apply" && span.traceId === traceId);
@@ -124,7 +124,7 @@ describe("traces of two nodes on one database, one that accepts and one that app
     assert.ok(!collector.spans.some((span) => span.traceId === traceId));
   });
 
-  test("whoever has not shown who it is writes into nobody's trace; a question and a refusal are spans, too", async () => {
+  test("unauthenticated callers cannot join a trace; queries and refusals have spans, too", async () => {
     const traceparent = `00-${"2".repeat(32)}-${CALLER}-01`;
     await accepting.post("groups", [], { as: null, headers: { traceparent } });
     await accepting.get("/api/public/v1/requests", { headers: { traceparent } });
@@ -139,7 +139,7 @@ describe("traces of two nodes on one database, one that accepts and one that app
     assert.equal((await spanOf("POST /api/public/v1/groups", 400)).parentSpanId, CALLER);
   });
 
-  test("no span says what was in a record, and none is of health or metrics", async () => {
+  test("no span contains record data, and health and metrics have none", async () => {
     await accepting.get("/healthz");
     const requestId = requestIdOf(await accepting.post("reservations", [reservationRecord()]));
     const traceId = await traceIdOf(requestId);
@@ -150,7 +150,7 @@ describe("traces of two nodes on one database, one that accepts and one that app
     for (const word of ["LON01", "DLX", "healthz", "secret-of-ours"]) assert.ok(!all.includes(word), word);
   });
 
-  test("metrics of both nodes come under their Prometheus names, with the headers that were set", async () => {
+  test("metrics of both nodes have their Prometheus names and the configured headers", async () => {
     const metric = (name: string) => untilFound(async () => collector.metrics.get(name), WAIT_MS_MAX);
     await until(
       async () =>
@@ -168,7 +168,7 @@ describe("traces of two nodes on one database, one that accepts and one that app
       assert.deepEqual([authorization, tenant], ["Bearer secret-of-ours", "hotels"]);
   });
 
-  test("a collector that is gone costs no request and is reported once; what it missed is counted", async () => {
+  test("an unreachable collector costs no request and is reported once; lost spans are counted", async () => {
     collector.status = 400;
     const before = accepting.logLines().length;
     for (let count = 0; count < 3; count += 1)

@@ -22,7 +22,7 @@ interface Hotel {
 const joined = await createJoinedDatabase({ byRoad: true });
 
 if (joined !== undefined)
-  describe("workers of which one takes no part", () => {
+  describe("with one worker unavailable", () => {
     let database: TestDatabase;
     let service: TestService;
     /** Of the first worker, and of the second, which the road leads to. */
@@ -94,7 +94,7 @@ if (joined !== undefined)
       await until(() => isApplied(far, requestId), 60_000);
     };
 
-    test("as it is down: what lies at the other is applied, also by a node that starts, and the rest once it is back", async () => {
+    test("while it is down, parts of the other worker are applied, also by a new node, and the rest once it is up", async () => {
       const lines = service.logLines().length;
       await road.close();
       try {
@@ -143,7 +143,7 @@ if (joined !== undefined)
       await until(() => isApplied(far, requestId), 120_000);
     });
 
-    test("as it hangs: what lies at the other is applied, also by a node that starts, and the rest once it goes on", async () => {
+    test("while it hangs, parts of the other worker are applied, also by a new node, and the rest once it continues", async () => {
       // Something of it is under way when it stops, and waits to be applied.
       const underWay = Array.from({ length: 20 }, (_, n) => posted(far, `under-way-${n}`));
       road.swallow();

@@ -65,7 +65,7 @@ test("a dry run counts what would go, and changes nothing", async () => {
   assert.deepEqual(await tables(), was);
 });
 
-test("a person at a terminal is asked first, but not for a dry run", async () => {
+test("a person at a terminal must confirm, except in a dry run", async () => {
   const was = await tables();
   const asked: string[] = [];
   const answering = async (answer: string, ...words: string[]) => {
@@ -95,7 +95,7 @@ test("a person at a terminal is asked first, but not for a dry run", async () =>
   assert.deepEqual(asked, []);
 });
 
-test("a property goes with all that is kept of it, and of its neighbour in the same batches nothing", async () => {
+test("all data of a property is deleted, and none of its neighbour in the same batches", async () => {
   const neighbour = `select * from bellhop_state.reservation_version
     where property_id = (select property_id from bellhop.property where property_code = $1) order by key, source_time`;
   const [was, books] = [await bench.rows(neighbour, [NEIGHBOUR]), await tables()];
@@ -163,7 +163,7 @@ test("records that were refused go, too, in whoever's part of the log they lie",
   );
 });
 
-test("a replay comes to the state without it, and sent again it begins anew under its number", async () => {
+test("a replay reproduces the state without it; sent again, it starts anew under its number", async () => {
   const { clientConfig, pool } = bench.database;
   assert.equal((await replay({ clientConfig, pool, swap: false })).equal, true);
   assert.equal(await bench.acceptAndApply([guest("R-1", "LON01", 1)]), "a");
@@ -196,7 +196,7 @@ test("a batch of a deleted property is stored again when it is sent again under 
   }
 });
 
-test("a batch that retention has taken out of the log is stored again, too", async () => {
+test("a batch that retention has removed from the log is stored again, too", async () => {
   const records = [guest("S-1", "SHORT1", 1)];
   const idempotency = { key: "short-term", fingerprint: "cd".repeat(32) };
   const send = async () => {
@@ -215,7 +215,7 @@ test("a batch that retention has taken out of the log is stored again, too", asy
   assert.equal(await bench.outcomesOf(again), "a");
 });
 
-test("what is not applied yet, not known, or asked without a reason is refused", async () => {
+test("is refused for unapplied or unknown data, or without a reason", async () => {
   assert.equal((await run("property", "ACME/LON01")).code, 2);
   assert.equal((await run("property", "ACME", "--dry-run")).code, 2);
   const unknown = await run("property", "ACME/NOWHERE", "--reason", "x");
@@ -255,7 +255,7 @@ test("a client code goes with all its properties, settings and grants", async ()
   assert.deepEqual(bench.failuresWithinLeases, []);
 });
 
-test("a client code goes with what is accepted before all have heard of it, and nothing is accepted afterwards", async () => {
+test("a client code is deleted with batches accepted before all nodes learn of it, and nothing is accepted afterwards", async () => {
   const service = await startTestService();
   const holder = await service.pool.connect();
   try {

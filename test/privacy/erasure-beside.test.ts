@@ -97,7 +97,7 @@ const orderOf = (key: string): ErasureOrder => ({
   who: "cli:x",
 });
 
-describe("an erasure beside what others have read or kept", () => {
+describe("an erasure beside data that others have read or stored", () => {
   let bench: ApplyBench;
   let receiver: WebhookReceiver;
   let endpointId: string;
@@ -148,7 +148,7 @@ describe("an erasure beside what others have read or kept", () => {
       `select message_id as "messageId", body from bellhop.webhook_message`,
     );
 
-  test("is not undone by a message to a webhook that is made of what was read before", async () => {
+  test("is not undone by a webhook message made from data read before", async () => {
     const { pool } = bench.database;
     await bench.acceptAndApply([{ ...reservation("R-11", at(1), "x"), confirmationNumber: "CNF-FRITZ" }]);
     const late = gated(pool);
@@ -264,7 +264,7 @@ describe("an erasure beside what others have read or kept", () => {
     assert.equal(is?.nights, null);
   });
 
-  test("of a profile reaches versions whose records have expired, as nobody can tell whom they named", async () => {
+  test("of a profile includes versions whose records have expired, because their names are unknown", async () => {
     const version = (hour: number, id: string) => ({
       ...reservation("R-2", at(hour), String(hour)),
       confirmationNumber: `CNF-${hour}-IDA`,
@@ -321,7 +321,7 @@ describe("an erasure beside what others have read or kept", () => {
     });
 });
 
-test("an erasure comes again in another database by the list, where the same was accepted and nobody knew", async () => {
+test("an erasure is repeated by the list in another database that accepted the same records", async () => {
   const bench = await ApplyBench.open();
   const listed = await createTestDatabase();
   const directory = await mkdtemp(join(tmpdir(), "bellhop-erasure-"));
@@ -358,7 +358,7 @@ test("an erasure comes again in another database by the list, where the same was
   }
 });
 
-test("a version redacted as it is applied, after an erasure has searched the log, has the hash that a replay gives it", async () => {
+test("a version redacted while it is applied, after the erasure searched the log, has the same hash as in a replay", async () => {
   const bench = await ApplyBench.open();
   try {
     const requestId = await bench.accept([ottilie(at(8))]);

@@ -109,7 +109,7 @@ describe("an erasure", () => {
 
   let erasureId = "";
 
-  test("leaves the guest's name nowhere, and every count, outcome and figure as it was", async () => {
+  test("removes the guest's name everywhere, and changes no count, outcome or figure", async () => {
     // Written first, spelled anew, sent again, late, twice, in a large batch, and held until it was released.
     assert.equal((await push([ottilie(at(10))])).outcomes, "a");
     const [first, second] = ottilie(at(11))["profiles"] as LooseRecord[];
@@ -183,7 +183,7 @@ describe("an erasure", () => {
     assert.equal(report.redacted["rejectedRecords"], 2);
   });
 
-  test("is read by whoever reads the record: its texts are gone, its figures stay", async () => {
+  test("readers of the record see that its texts are gone and its figures remain", async () => {
     const historyOf = (id: string) =>
       service.get(
         `/api/public/v1/reservations/history?clientCode=ACME&propertyCode=LON01&reservationId=${id}`,
@@ -195,7 +195,7 @@ describe("an erasure", () => {
     assert.match(other.text, /"name":"Guest 17"/);
   });
 
-  test("is not undone by a replay, whose state is the same", async () => {
+  test("is not undone by a replay, which reproduces the state", async () => {
     const { clientConfig, pool } = service.database;
     const report = await replay({ clientConfig, pool, swap: true });
     assert.equal(report.equal, true, JSON.stringify(report));
@@ -203,7 +203,7 @@ describe("an erasure", () => {
     assert.deepEqual(await placesOf(WORDS), []);
   });
 
-  test("is honoured when the hotel sends the guest again: unchanged, and redacted before it is kept", async () => {
+  test("applies when the hotel sends the guest again: unchanged, and redacted before it is stored", async () => {
     assert.equal((await push([ottilie(at(16))])).outcomes, "u");
     assert.equal((await push([ottilie(at(17), { numberOfRooms: 3 })])).outcomes, "a");
     const refused = JSON.stringify([{ ...ottilie(at(18)), status: 7 }, ...others(910, 1)]);
@@ -213,7 +213,7 @@ describe("an erasure", () => {
     assert.deepEqual(await placesOf(WORDS), []);
   });
 
-  test("reaches what a replay's swap has put aside", async () => {
+  test("includes the former state after a replay's swap", async () => {
     assert.equal(
       (await push([reservationRecord({ reservationId: "R-8", confirmationNumber: "CNF-HUGO" })])).outcomes,
       "a",
@@ -252,7 +252,7 @@ describe("an erasure", () => {
     assert.match((await run(service.database, "list")).out, /Art\. 17, ticket 4/);
   });
 
-  test("is found by profile or name, and of a profile every reservation is erased, also those that come later", async () => {
+  test("finds profiles and names, and for a profile erases every reservation, including later ones", async () => {
     const hugo = (id: string, propertyCode: string) =>
       reservationRecord({
         propertyCode,
@@ -291,7 +291,7 @@ describe("an erasure", () => {
     );
   });
 
-  test("of a profile leaves the versions of the same reservation that name somebody else", async () => {
+  test("of a profile keeps versions of the same reservation that name another person", async () => {
     const version = (hour: number, id: string, name: string) =>
       reservationRecord({
         reservationId: "R-1101",
@@ -316,7 +316,7 @@ describe("an erasure", () => {
     assert.equal((await push([version(10, "P-JOHN", "John Roehrig")])).outcomes, "u");
   });
 
-  test("takes words out of texts alone: a number that is somebody's may be a number of ours, and a name that of a member", async () => {
+  test("redacts words only in free text: not equal numbers of the service or names of members", async () => {
     await push([
       reservationRecord({
         reservationId: "R-2001",
@@ -355,7 +355,7 @@ describe("an erasure", () => {
     assert.match(err, /is running/);
   });
 
-  test("takes place beside traffic, of which nothing is refused and nothing is left", async () => {
+  test("under traffic refuses nothing and leaves nothing", async () => {
     const karl = (hour: number, rooms: number) =>
       reservationRecord({
         reservationId: "R-KARL",
@@ -428,7 +428,7 @@ describe("an erasure", () => {
     assert.match(unread.err, /^bellhop: The erasure list \S+nowhere cannot be read \(ENOENT\)\.$/);
   });
 
-  test("says so where nothing that is stored is erased", async () => {
+  test("reports if no stored record matches", async () => {
     const never = ["--reservation", "ACME/PAR01/R-NEVER", "--reason", "asked", "--yes"];
     const { code, out } = await run(service.database, "run", ...never);
     assert.equal(code, 0);

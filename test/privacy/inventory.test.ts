@@ -35,7 +35,7 @@ function inventory(): Map<string, readonly (readonly string[])[]> {
   );
 }
 
-test("docs/privacy.md says of every column that holds texts or bytes what may stand in it, and of no other", async () => {
+test("docs/privacy.md describes every column with texts or bytes, and no other", async () => {
   const { rows } = await database.pool.query<{ name: string; columns: string[] }>(`
     select format('%s.%s', nspname, relname) as name, array_agg(attname::text order by attname) as columns
     from pg_class join pg_namespace as schema on schema.oid = relnamespace

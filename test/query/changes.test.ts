@@ -24,7 +24,7 @@ async function partner(clientCode: string): Promise<TestClient> {
 }
 
 describe("the change feed", () => {
-  test("reports every new current content once, as it was sent, and nothing of what changed nothing", async () => {
+  test("reports every new current content once, verbatim, and no unchanged records", async () => {
     const as = await partner("ONE");
     const of = (id: string, second: number, more = {}) =>
       reservation(id, at(second), { clientCode: "ONE", ...more });
@@ -54,7 +54,7 @@ describe("the change feed", () => {
     assert.ok(text.includes(JSON.stringify(of("B", 2, { "kept as sent": 1.5 }))));
   });
 
-  test("goes on behind the cursor of any line, whatever the pages were", async () => {
+  test("resumes after the cursor of any line, whatever the pages were", async () => {
     const as = await partner("WALK");
     // Over many buckets, some with more than one page of it.
     const records = Array.from({ length: 120 }, (_, n) =>
@@ -104,7 +104,7 @@ describe("the change feed", () => {
     );
   });
 
-  test("keeps the order of each record while it is written, and ends with what is current", async () => {
+  test("keeps the order of each record during writes, and ends with the current records", async () => {
     const as = await partner("LIVE");
     const ROUNDS = 12;
     let written = 0;
@@ -172,7 +172,7 @@ describe("the change feed", () => {
     assert.deepEqual(reported.toSorted(), all.toSorted());
   });
 
-  test("reports only what was asked for and is granted, and passes the rest by", async () => {
+  test("reports only requested and granted changes, and skips the rest", async () => {
     const both = await service.newClient({
       grants: [
         { clientCode: "FX", propertyCode: "*" },
@@ -207,7 +207,7 @@ describe("the change feed", () => {
     }
   });
 
-  test("takes no cursor of another client, of another question, made up, or of a place that no change has reached", async () => {
+  test("refuses cursors of another client or query, invented ones, and positions that no change has reached", async () => {
     const as = await partner("CUR");
     await apply(service, "reservations", [reservation("C", at(1), { clientCode: "CUR" })], { as });
     const { cursor } = await readFeed(service, "", { as });
@@ -261,7 +261,7 @@ describe("the change feed", () => {
     );
   });
 
-  test("heeds a right that is taken away while it waits, and one that comes", async () => {
+  test("applies a removed or added grant while it waits", async () => {
     const as = await service.newClient({
       grants: ["P1", "P2"].map((propertyCode) => ({ clientCode: "RIGHTS", propertyCode })),
     });
@@ -337,7 +337,7 @@ describe("the change feed", () => {
     return rows;
   }
 
-  test("goes on behind the same cursor after a replay has put rebuilt tables in place, and reports what that corrected", async () => {
+  test("resumes at the same cursor after a replay has swapped tables, and reports its corrections", async () => {
     const as = await partner("REPLAY");
     const of = (id: string, second: number) => reservation(id, at(second), { clientCode: "REPLAY" });
     await apply(service, "reservations", [of("A", 1), of("B", 1)], { as });
@@ -364,7 +364,7 @@ describe("the change feed", () => {
     assert.deepEqual(last.changes.map(compact), ["reservations LIS01 A 2026-01-01T00:00:02"]);
   });
 
-  test("a cursor ahead of a database that was restored to an earlier state is gone", async () => {
+  test("a cursor from before the database was restored is gone", async () => {
     const as = await partner("GONE");
     await apply(service, "reservations", [reservation("A", at(1), { clientCode: "GONE" })], { as });
     const { cursor } = await readToEnd(service, "", undefined, { as });
@@ -375,7 +375,7 @@ describe("the change feed", () => {
   });
 });
 
-test("a service that stops answers those who wait", async () => {
+test("a stopping service responds to waiting clients", async () => {
   const leaving = await startTestService();
   const { cursor } = await readFeed(leaving, "from=now");
   const { rows } = await leaving.pool.query<{ now: string }>("select clock_timestamp()::text as now");

@@ -82,7 +82,7 @@ describe("what others have", () => {
     assert.deepEqual(face(await push({ clientCode: "NOBODY" })), known);
   });
 
-  test("is not reached by a cursor that somebody wrote: it says where to continue, never whose", async () => {
+  test("is not reachable by a forged cursor: a cursor only says where to continue", async () => {
     const filters = JSON.stringify([
       ["clientCode", "CHAIN"],
       ["propertyCode", "LIS01"],
@@ -214,7 +214,7 @@ describe("SQL and other languages in every parameter", () => {
     }
   });
 
-  test("in records and headers: kept as text, given back as text", async () => {
+  test("in records and headers: stored as text, returned as text", async () => {
     for (const value of hostile.filter((text) => !text.includes("\u0000"))) {
       const record = reservation(`R ${value}`, "2026-01-01T00:00:00Z", { status: value, remark: value });
       const ascii = /^[\x21-\x7e]+$/.test(value);

@@ -64,7 +64,7 @@ describe("a parameter that cannot be used", () => {
 });
 
 describe("a cursor", () => {
-  test("goes on with its own query only, and a made-up one is refused", async () => {
+  test("continues only its own query, and an invented cursor is refused", async () => {
     const page = await readPage(service, `reservations?${LISBON}&limit=1`);
     const cursor = String(page.nextCursor);
     const other = await service.newClient();
@@ -157,7 +157,7 @@ describe("a property that was not granted", () => {
 });
 
 describe("HEAD and other methods", () => {
-  test("HEAD answers as GET does, without a body, and others are 405 with Allow", async () => {
+  test("HEAD responds like GET without a body, and other methods are 405 with Allow", async () => {
     const page = await readPage(service, "requests?limit=1");
     const requestId = page.items[0]?.["requestId"];
     for (const address of [

@@ -78,7 +78,7 @@ async function leave(path: string, headers: Readonly<Record<string, string>>): P
 const QUESTIONED = "bellhop_state.night_dimension, bellhop_state.current_record";
 const LISTED = "bellhop_state.current_record, bellhop_state.reservation_version";
 
-describe("the statement of a client that has left is cancelled", () => {
+describe("the statement of a disconnected client is cancelled", () => {
   test("of each question", async () => {
     const headers = { authorization: `Bearer ${await service.token()}` };
     await whileLocked(QUESTIONED, async () => {
@@ -178,7 +178,7 @@ test("an insight waits no longer for its turn than for its answer", async () => 
   assert.equal((await service.get(`/api/insight/v1/blocks?${NIGHTS}`, { as })).status, 200);
 });
 
-test("a question may ask for 1,100 nights, and says so where more are asked for", async () => {
+test("a query may ask for 1,100 nights, and is refused with that limit beyond", async () => {
   for (const name of ["on-the-books", "pickup", "pace", "blocks", "reconciliation"]) {
     const since = name === "pickup" ? "&since=2026-01-01T00:00:00Z" : "";
     const ask = (to: string) =>
@@ -223,7 +223,7 @@ async function running(pattern: string): Promise<number> {
   return rows.length;
 }
 
-test("what is laid out night by night is counted first: in parts, and refused where it cannot be parted", async () => {
+test("rows per night are estimated first: the query is split, or refused if it cannot be", async () => {
   const run: ModelRun = {
     status: "CONFIRMED",
     first: dayOf("2026-01-01"),
@@ -285,7 +285,7 @@ describe("a record of more than insight counts", () => {
     );
   };
 
-  test("is applied with a warning, read back whole, and left out until a version that is not replaces it", async () => {
+  test("is applied with a warning, read back completely, and excluded until a smaller version replaces it", async () => {
     const of = (modified: string, departure: string) =>
       reservation("r1", modified, { ...LONG, roomStays: [stay("2026-07-16"), stay(departure)] });
     assert.deepEqual(await warningsOf("reservations", of("2026-01-02T00:00:00Z", "9999-12-31")), [

@@ -19,7 +19,7 @@ const ids = (items: readonly Record<string, unknown>[], field = "reservationId")
   items.map((item) => item[field]);
 
 describe("the current records of a property", () => {
-  test("come back byte for byte as they were sent, whatever their spacing, numbers and spelling", async () => {
+  test("are returned byte for byte, whatever their spacing, numbers and spelling", async () => {
     const records = [
       `{ "clientCode":"BYTE", "propertyCode":"P1",\n\t"reservationId":"A\\u0042\\/", "lastModifiedDateTime":"2026-01-01T00:00:00Z",
         "status":"CONFIRMED", "roomStays":[ {"arrivalDate":"2026-01-01","departureDate":"2026-01-02","roomTypeCode":"D",
@@ -41,7 +41,7 @@ describe("the current records of a property", () => {
     assert.ok(history.text.endsWith(`,"record":${records[1]}}],"nextCursor":null}`), history.text);
   });
 
-  test("come back as sent from many batches, small ones and one whose body is too large to be fetched whole", async () => {
+  test("are returned verbatim from many batches, small ones and one that is too large to be read whole", async () => {
     const of = (id: string, noise: string) => ({
       ...reservation(id, "2026-01-01T00:00:00Z", { noise }),
       propertyCode: "MANY",
@@ -61,7 +61,7 @@ describe("the current records of a property", () => {
     assert.deepEqual(items, sent);
   });
 
-  test("are those of one writing where their part is rewritten between its layout and its chunks", async () => {
+  test("are consistent if their part is rewritten between reading its layout and its chunks", async () => {
     const sent = Array.from({ length: 66 }, (_, at) => ({
       ...reservation(`W${at}`, "2026-01-01T00:00:00Z", { noise: randomBytes(1_000).toString("base64") }),
       propertyCode: "REWRITTEN",
@@ -328,7 +328,7 @@ describe("records as of an instant", () => {
     assert.deepEqual(await reported("0001-01-01T00:00:00Z"), []);
   });
 
-  test("are filtered by what they were then", async () => {
+  test("are filtered by their values at that instant", async () => {
     assert.deepEqual(await reported(received[0] as string, "&status=CANCELLED"), []);
     assert.deepEqual(await reported(received[2] as string, "&status=CANCELLED"), [["x", "second"]]);
     assert.deepEqual(await reported(received[0] as string, "&reservationId=x"), [["x", "first"]]);

@@ -111,7 +111,7 @@ describe("one request", () => {
     }
   });
 
-  test("counts a released record by what it became, and a discarded one as discarded", async () => {
+  test("counts a released record by its final outcome, and a discarded one as discarded", async () => {
     const requestId = await apply(service, "reservations", [
       reservation("q1", FUTURE),
       reservation("q2", FUTURE),
@@ -159,7 +159,7 @@ describe("one request", () => {
     assert.equal((await readRequest(service, requestId)).counts["applied"], 2);
   });
 
-  test("is there for the client that sent it only", async () => {
+  test("is visible only to the client that sent it", async () => {
     const other = await service.newClient();
     const requestId = await accept(service, "reservations", [reservation("mine", OLD)]);
     const missing = [requestId, "01999999-0000-7000-8000-000000000000", "not-a-uuid", `${requestId}0`];
@@ -255,7 +255,7 @@ describe("the list of requests", () => {
     assert.deepEqual(await found("NEVER-SENT"), []);
   });
 
-  test("is walked by cursors without a gap or a repetition while requests come in", async () => {
+  test("is paged by cursors without gaps or repetitions while requests arrive", async () => {
     const client = await service.newClient({ grants: [{ clientCode: "WALK", propertyCode: "*" }] });
     const send = () =>
       accept(service, "reservations", [{ ...reservation("a", OLD), clientCode: "WALK" }], { as: client });

@@ -53,7 +53,7 @@ test("Prefer: wait answers as soon as the request is applied, not before", async
   assert.equal(answer.headers.get("preference-applied"), "wait=10");
 });
 
-test("a wait that is over answers what is known then, and one that cannot be read is ignored", async () => {
+test("an expired wait returns the current state, and an invalid one is ignored", async () => {
   await holdApply();
   const requestId = await accept(service, "reservations", [reservation("w2", "2026-01-01T00:00:00Z")]);
   const over = await ask(requestId, "wait=1");
@@ -67,7 +67,7 @@ test("a wait that is over answers what is known then, and one that cannot be rea
   await held.query("commit");
 });
 
-test("a wait for a request that is applied already says so too", async () => {
+test("a wait for an applied request returns its Preference-Applied, too", async () => {
   const requestId = await accept(service, "reservations", [reservation("w3", "2026-01-01T00:00:00Z")]);
   await until(async () => (await ask(requestId, "")).json()["status"] === "applied", 10_000);
   assert.equal((await ask(requestId, "wait=5")).headers.get("preference-applied"), "wait=5");

@@ -22,13 +22,13 @@ test("a room, a guest or the smallest part of a cent is a difference, and so is 
   ]);
 });
 
-test("a group with nothing on the books is as good as none", () => {
+test("a group with nothing on the books equals no group", () => {
   const nothing = { rooms: 0, adults: 0, children: 0, net: 0n, gross: 0n };
   assert.deepEqual(differencesOf(nightOf("A", nothing), new Map()), []);
   assert.equal(differencesOf(nightOf("A", { ...nothing, net: -1n }), new Map()).length, 1);
 });
 
-test("amounts are read exactly, and what is none is refused", () => {
+test("amounts are read exactly, and other text is refused", () => {
   assert.equal(millionthsOf("-6.38"), -6_380_000n);
   assert.equal(millionthsOf("-0.5"), -500_000n);
   assert.equal(millionthsOf("1234567890.000001"), 1_234_567_890_000_001n);

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { bellhop } from "../support/command.ts";
 import { createTestDatabase } from "../support/database.ts";
 
-test("bellhop retention sets, lists, runs and takes back terms, and says what it did", async () => {
+test("bellhop retention sets, lists, runs and removes terms, and reports what it did", async () => {
   const database = await createTestDatabase();
   const { pool } = database;
   const run = async (...args: string[]) => {

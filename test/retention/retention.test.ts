@@ -169,7 +169,7 @@ describe("retention", () => {
     ]);
   });
 
-  test("leaves a window whose copy the disk has no room for, and what depends on it", async () => {
+  test("keeps a window whose copy does not fit on the disk, and dependent data", async () => {
     for (const kind of ["payloads", "outcomes"] as const)
       await setTerm(bench.database.pool, { clientCode: "ACME", kind, resource: undefined }, HOUR_MS);
     const { clientConfig, pool } = bench.database;
@@ -204,7 +204,7 @@ describe("retention", () => {
     assert.deepEqual(rows, []);
   });
 
-  test("says why it failed, though its session was lost then", async () => {
+  test("reports why it failed even if its session was lost", async () => {
     const { clientConfig, pool } = bench.database;
     let looks = 0;
     const roomBytes = async () => {
@@ -218,7 +218,7 @@ describe("retention", () => {
     await assert.rejects(runRetention({ clientConfig, nowMs: now, roomBytes }), /the first reason/);
   });
 
-  test("takes out what is past its term, and leaves what is current, quarantined, or another's", async () => {
+  test("deletes expired data, and keeps current, quarantined and other clients' records", async () => {
     const { state, due, expired } = await run();
     assert.equal(state, "done");
     assert.ok(due.length >= 3, JSON.stringify(due));
@@ -267,7 +267,7 @@ describe("retention", () => {
     assert.deepEqual((await run()).due, [], "a window is gone through once");
   });
 
-  test("history leaves out what is no longer kept, and says from when on all is known", async () => {
+  test("history omits deleted versions, and states from when on it is complete", async () => {
     const property = await findProperty(bench.database.pool, "ACME", "LON01");
     assert.ok(property !== undefined);
     const channels: unknown[] = [];
@@ -279,7 +279,7 @@ describe("retention", () => {
     assert.equal(await readKnownFrom(bench.database.pool, "OTHER", "r"), null);
   });
 
-  test("the state is what it was, and a replay goes on from what was kept", async () => {
+  test("the state is unchanged, and a replay uses what remains", async () => {
     const report = await runReplay();
     assert.deepEqual(report.live, digestBefore);
     assert.deepEqual(report.rebuilt, digestBefore);
@@ -287,7 +287,7 @@ describe("retention", () => {
     assert.ok(report.parts === 0, `${report.parts} parts`);
   });
 
-  test("what is current can be sent again, and what came before it is still older", async () => {
+  test("current records can be sent again, and earlier versions are still stale", async () => {
     assert.equal(await bench.acceptAndApply([reservation("R2", at(1), "stays")]), "d");
     assert.equal(await bench.acceptAndApply([reservation("R2", at(4), "stays")]), "u");
     assert.equal(await bench.acceptAndApply([reservation("R1", at(1), "old")]), "d");
@@ -298,7 +298,7 @@ describe("retention", () => {
     assert.equal(found?.request_id, idOf("second"));
   });
 
-  test("a quarantined record is released from what was kept of its batch", async () => {
+  test("a quarantined record can be released from the remaining part of its batch", async () => {
     const [quarantined] = await findQuarantined(bench.database.pool, idOf("first"), 4);
     const entry = await bench.log.appendResolution({
       kind: "release",
@@ -317,7 +317,7 @@ describe("retention", () => {
     assert.equal((await runReplay()).equal, true);
   });
 
-  test("what was accepted and is not applied yet keeps its window", async () => {
+  test("accepted but unapplied data keeps its window", async () => {
     await bench.stopApplier();
     await past.close();
     past = await AcceptLog.open(bench.database.clientConfig, 1, {}, new PastStamp(100 * MINUTE_MS));
@@ -329,7 +329,7 @@ describe("retention", () => {
     assert.equal((await runReplay()).equal, true);
   });
 
-  test("a client code that is new to us has nothing in windows that were gone through", async () => {
+  test("a new client code has no data in windows that were already processed", async () => {
     assert.equal(
       await bench.acceptAndApply([{ ...reservation("N1", at(1), "new"), clientCode: "NEW" }]),
       "a",
@@ -337,7 +337,7 @@ describe("retention", () => {
     assert.deepEqual((await run()).due, []);
   });
 
-  test("what a killed run left goes as soon as a node is there", async () => {
+  test("leftovers of a killed run are removed once a node runs", async () => {
     const stray = "bellhop.accept_log_20200106_killed";
     await bench.rows(`create table ${stray} (like bellhop.accept_log)`);
     const unheard = () => assert.fail("Nothing was due.");

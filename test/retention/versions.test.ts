@@ -62,7 +62,7 @@ describe("retention of versions", () => {
   let digestBefore: Awaited<ReturnType<typeof runReplay>>["live"];
   let seenBefore: unknown[];
 
-  test("versions lie in windows of their source times, made as they are needed", async () => {
+  test("versions are in windows of their source times, created on demand", async () => {
     assert.equal(await send("R1", 15, "first"), "a");
     assert.equal(await send("R1", 14.5, "second"), "a");
     assert.equal(await send("R1", 0.5, "third"), "a");
@@ -83,7 +83,7 @@ describe("retention of versions", () => {
     [digestBefore, seenBefore] = [report.live, await analysts()];
   });
 
-  test("those that are past their term go; the current ones, their facts, and those of kept versions stay", async () => {
+  test("expired versions are deleted; current ones, their facts, and those of remaining versions stay", async () => {
     const of = { clientCode: "ACME", kind: "versions", resource: undefined } as const;
     await setTerm(bench.database.pool, of, 13 * MINUTE_MS);
     const { expired } = await run();
@@ -100,14 +100,14 @@ describe("retention of versions", () => {
     assert.deepEqual((await run()).due, []);
   });
 
-  test("a replay finds what is known as it stands, and the ledger as it was", async () => {
+  test("a replay keeps known versions, and the ledger is unchanged", async () => {
     const report = await runReplay();
     assert.deepEqual(report.rebuilt, report.live);
     for (const part of ["currentHash", "nightsHash", "blocksHash"] as const)
       assert.equal(report.live[part], digestBefore[part]);
   });
 
-  test("what comes late is older, and not kept below what is known; what is new is", async () => {
+  test("late versions older than the complete data are stale and not stored; new ones are", async () => {
     const nights = `select count(*)::int as count from ${nightEntriesOf("bellhop_state")} as entry`;
     const before = await bench.rows(nights);
     assert.equal(await send("R1", 14.6, "late"), "s");
@@ -120,7 +120,7 @@ describe("retention of versions", () => {
     assert.equal((await runReplay()).equal, true);
   });
 
-  test("what comes into a window while it is copied is not lost", async () => {
+  test("rows written to a window while it is copied are not lost", async () => {
     const { pool, clientConfig } = bench.database;
     assert.equal(await send("R4", 13.5, "first"), "a");
     assert.equal(await send("R4", 0.3, "second"), "a");
@@ -163,7 +163,7 @@ describe("retention of versions", () => {
     assert.equal((await runReplay()).equal, true);
   });
 
-  test("a swap of the state takes the windows along", async () => {
+  test("a swap of the state includes the windows", async () => {
     const seen = await analysts();
     const report = await runReplay(true);
     assert.deepEqual(report.rebuilt, report.live);
@@ -175,7 +175,7 @@ describe("retention of versions", () => {
     assert.deepEqual(bench.failuresWithinLeases, []);
   });
 
-  test("a window waits for what was received before its end and is not applied", async () => {
+  test("a window waits until everything received before its end is applied", async () => {
     const due = async (nowMs: number) =>
       (await runRetention({ clientConfig: bench.database.clientConfig, nowMs, dryRun: true })).due.map(
         ({ window }) => window,
@@ -199,7 +199,7 @@ describe("retention of versions", () => {
     assert.ok(!(await due(later)).includes(window));
   });
 
-  test("a client code that is new to us has its old versions taken out of the windows that they came into", async () => {
+  test("old versions of a new client code are deleted from their windows", async () => {
     const every = { clientCode: "*", kind: "versions", resource: undefined } as const;
     await setTerm(bench.database.pool, every, 13 * MINUTE_MS);
     // The log has new windows every minute, of which none is to be due.

@@ -53,7 +53,7 @@ describe("connections to the database that were forgotten on the way", { concurr
     return requestId;
   }
 
-  test("are given up: requests that ask who may do what, and new properties, are served again", async (t) => {
+  test("are dropped: permission checks and new properties work again", async (t) => {
     const { road, service } = await start(t);
     const shared = road.ways.filter(({ name }) => name === "bellhop");
     assert.ok(shared.length > 0);
@@ -61,7 +61,7 @@ describe("connections to the database that were forgotten on the way", { concurr
     await untilAccepted(service, "NEW1");
   });
 
-  test("are given up by the applier too, and what is accepted is applied", async (t) => {
+  test("are dropped by the applier, too, and accepted batches are applied", async (t) => {
     const { road, service } = await start(t);
     const appliers = road.ways.filter(({ name }) => name.startsWith("bellhop apply"));
     assert.ok(appliers.length > 0);

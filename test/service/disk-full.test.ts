@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { NotHere } from "../faults/campaign-command.ts";
 import { runDisk } from "../faults/disk-campaign.ts";
 
-test("a disk that fills up loses no 202: refused below the floor, and after PostgreSQL's panic the service recovers by itself", async (t) => {
+test("a full disk loses no 202: batches are refused below the floor, and the service recovers after PostgreSQL's panic", async (t) => {
   try {
     const { problems, lost, doubled, ofWhat } = await runDisk({
       times: 2,

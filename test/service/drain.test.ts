@@ -46,7 +46,7 @@ describe("SIGTERM under load", () => {
     return connection !== undefined;
   };
 
-  test("what is in flight is answered, the exit code is 0, and every 202 is there once after the next start", async () => {
+  test("requests in flight are answered, the exit code is 0, and every 202 is stored once after the next start", async () => {
     const { address } = service;
     const senders = new Senders({ route: () => ({ address }), token, source, ledger, seed: 1, senders: 4 });
     await until(() => ledger.acceptedRequests > 20, 30_000);
@@ -96,14 +96,14 @@ describe("a service in production", () => {
 
   const status = async () => (await fetch(`${service.address}/readyz`)).status;
 
-  test("takes signals of one moment, as a terminal and the launcher send them, for one", async () => {
+  test("counts simultaneous signals, as a terminal and the launcher send them, as one", async () => {
     const beganAt = performance.now();
     service.signal("SIGINT");
     assert.equal(await service.end("SIGTERM"), 0);
     assert.ok(performance.now() - beganAt >= GRACE_MS);
   });
 
-  test("stops at once when it is asked again", async () => {
+  test("stops at once on a second signal", async () => {
     const beganAt = performance.now();
     service.signal("SIGTERM");
     await until(async () => performance.now() - beganAt > 600 && (await status()) === 503, 10_000);
@@ -111,7 +111,7 @@ describe("a service in production", () => {
     assert.ok(performance.now() - beganAt < GRACE_MS);
   });
 
-  test("stops in order after an error that nobody caught on its main thread, and says so without the values it quotes", async () => {
+  test("stops in order after an uncaught error on its main thread, and logs it without quoted values", async () => {
     await writeFile(crash, "");
     assert.equal(await service.ended(), 1);
     await rm(crash);

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { NotHere } from "../faults/campaign-command.ts";
 import { runFsync } from "../faults/fsync-campaign.ts";
 
-test("syncs that fail, or take seconds, lose no 202: PostgreSQL panics, the service has it again by itself", async (t) => {
+test("failing or slow syncs lose no 202: PostgreSQL panics, and the service recovers", async (t) => {
   try {
     const { problems, lost, doubled, ofWhat } = await runFsync({ times: 2, seed: 22977, senders: 3 });
     assert.deepEqual({ problems, lost, doubled }, { problems: [], lost: 0, doubled: 0 });

@@ -48,11 +48,11 @@ describe("two threads that serve HTTP", () => {
     await service.stop();
   });
 
-  test("both take connections", () => {
+  test("both accept connections", () => {
     assert.deepEqual([...new Set(connections.map(({ thread }) => thread))], ["http-1", "http-2"]);
   });
 
-  test("let a client through at its rate and no faster, whichever threads its requests come to", async () => {
+  test("enforce a client's rate together, whichever threads its requests reach", async () => {
     const client = await service.newClient({ requestRate: 1, requestBurst: 20 });
     const headers = await bearerOf(client);
     const startedAt = performance.now();
@@ -94,7 +94,7 @@ describe("two threads that serve HTTP", () => {
     connections = await connectToEachThread(service, 4);
   });
 
-  test("give what was answered before another was sent the smaller id", async () => {
+  test("assign a smaller id to a request answered before another was sent", async () => {
     const headers = await jsonOf(service.client);
     const ids: string[] = [];
     for (let at = 0; at < 80; at += 1) {
@@ -126,7 +126,7 @@ describe("two threads that serve HTTP", () => {
     }
   });
 
-  test("show the metrics of the whole process, whichever is asked", async () => {
+  test("each return the metrics of the whole process", async () => {
     const headers = await jsonOf(service.client);
     const sum = async (connection: ThreadConnection, metric: string) =>
       Number(
@@ -151,7 +151,7 @@ describe("two threads that serve HTTP", () => {
     assert.equal(text.match(/^process_resident_memory_bytes /gm)?.length, 1);
   });
 
-  test("answer what is in flight on each of them when the service stops, and take no more", async () => {
+  test("answer requests in flight on each of them when the service stops, and accept no more", async () => {
     const own = await startTestService({ httpThreads: 2 });
     const kept = await connectToEachThread(own, 2);
     const headers = {
@@ -187,7 +187,7 @@ describe("two threads that serve HTTP", () => {
   });
 });
 
-test("one of several threads that crashes takes the process down, which says so", async () => {
+test("a crash of one of several threads stops the process with a log line", async () => {
   const crash = new URL("../faults/crash-thread.ts?thread=http-2&file=/", import.meta.url);
   const service = await ServiceProcess.prepare({
     imports: [crash.href],

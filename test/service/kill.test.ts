@@ -10,10 +10,10 @@ function assertKept(report: CampaignReport, kills: number): void {
   assert.ok(report.faults >= kills && report.accepted > 0);
 }
 
-test("every 202 is there once after the service was killed outright under load, three times", async () => {
+test("every 202 is stored once after three kills of the service under load", async () => {
   assertKept(await runKills({ target: "service", times: 3, seed: 11, senders: 4 }), 3);
 });
 
-test("every 202 is there once after PostgreSQL was killed outright under a running service, twice", async () => {
+test("every 202 is stored once after two kills of PostgreSQL under a running service", async () => {
   assertKept(await runKills({ target: "postgres", times: 2, seed: 12, senders: 4 }), 2);
 });

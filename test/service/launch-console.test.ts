@@ -131,7 +131,7 @@ test("the service starts while its documentation is built", async () => {
   await taken("npm-calls");
 });
 
-test("a console that cannot be built is reported, and the service starts; what was built before stays", async () => {
+test("a failed build of the console is reported, and the service starts with the previous build", async () => {
   await writeFile(join(console_, "build.ts"), "process.exit(3);");
   const { out, err } = await launch();
   assert.equal(out, "started serve\n");

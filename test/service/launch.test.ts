@@ -169,7 +169,7 @@ test("development packages that are lacking are added without emptying node_modu
   await installed(3);
 });
 
-test("an npm that fails ends the launch with one line that says so", async () => {
+test("a failing npm ends the launch with one line", async () => {
   await writeFile(
     join(checkout, "package-lock.json"),
     '{ "lockfileVersion": 3, "packages": { "node_modules/gone": { "version": "1.0.0" } } }',
@@ -183,7 +183,7 @@ test("an npm that fails ends the launch with one line that says so", async () =>
   await installed(4);
 });
 
-test("the lock of an installation whose process is dead does not stop the next", async () => {
+test("the lock of an installation whose process is dead does not block the next", async () => {
   await installed(5);
   const dead = spawn("true");
   await once(dead, "exit");
@@ -193,7 +193,7 @@ test("the lock of an installation whose process is dead does not stop the next",
   assert.equal(child.exitCode, 0);
 });
 
-test("the lock of an installation whose PID is another process's by now does not stop the next", async () => {
+test("the lock of an installation whose PID was reused does not block the next", async () => {
   await installed(6);
   await writeFile(join(checkout, ".bellhop-install"), `${process.pid}:1\n`);
   const child = launch({ args: ["exit", "0"] });
@@ -212,7 +212,7 @@ test("SIGTERM is passed on, and a signal that ends the entry is how the launch e
   assert.equal(dying.signalCode, "SIGKILL");
 });
 
-test("a service that ended with an error is started again, and ends for good when it is asked to", async () => {
+test("a service that fails is restarted, and stops for good on request", async () => {
   for (const how of ["crash", "kill"]) {
     const child = launch({ args: ["serve", join(checkout, how), how] });
     const first = await firstWords(child);
@@ -238,7 +238,7 @@ test("the entry does not outlive an npm that was killed outright", async () => {
   await until(() => !isAlive(pid), 5_000);
 });
 
-test("without DATA_DIR it is data in the checkout; a relative one is meant from where npm was called", async () => {
+test("DATA_DIR defaults to data in the checkout; a relative one is resolved from the caller's directory", async () => {
   const caller = dirname(checkout);
   const underNpm = { npm_package_json: join(checkout, "package.json"), INIT_CWD: caller };
   const words = async (options: LaunchOptions) =>

@@ -43,7 +43,7 @@ describe("a node beside one that hangs and keeps its connections", () => {
     await until(async () => (await service.get(status)).json()["status"] === "applied", 30_000);
   }
 
-  test("applies in its place when the network swallows what it says, and shares again when that is over", async () => {
+  test("is replaced as applier while the network drops its traffic, and gets buckets again afterwards", async () => {
     const road = await openRoad(database.url);
     stops.push(() => road.close());
     const far = await startTestService({}, { database: { ...database, url: road.url } });
@@ -65,7 +65,7 @@ describe("a node beside one that hangs and keeps its connections", () => {
     for (const bucket of [0, 31, 32, 63]) await appliesFor(far, bucket);
   });
 
-  test("applies in its place when the loop of its applying thread stands still, which the rest of it survives", async () => {
+  test("is replaced as applier while its applying thread's event loop is blocked, which its other threads survive", async () => {
     const file = join(await temporaryDirectory("stuck"), "now");
     const plant = new URL("../faults/crash-thread.ts", import.meta.url);
     plant.search = String(new URLSearchParams({ thread: "apply-1", file, how: "stuck" }));

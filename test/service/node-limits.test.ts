@@ -5,7 +5,7 @@ import { inventoryRecord } from "../support/records.ts";
 import { startTestService, type TestClient, type TestService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 
-describe("what is counted over two nodes", () => {
+describe("limits shared by two nodes", () => {
   let database: TestDatabase;
   let one: TestService;
   let two: TestService;
@@ -30,7 +30,7 @@ describe("what is counted over two nodes", () => {
     return answers.filter(({ status }) => status === 200).length;
   }
 
-  test("a client's request rate is split over them, and whole again for the one that is left", async () => {
+  test("a client's request rate is divided between them, and whole again for a remaining one", async () => {
     const burst = 10;
     const newClient = () => one.newClient({ requestRate: 1, requestBurst: burst });
     /** Until a client that is new has so many requests of a node. */

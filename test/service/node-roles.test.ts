@@ -57,7 +57,7 @@ describe("nodes with a role each", () => {
     }
   });
 
-  test("say that they go before they go, and answer meanwhile on connections that they close", async () => {
+  test("announce their stop, and meanwhile respond on connections that they then close", async () => {
     const leaving = await startTestService({}, { database });
     nodes.push(leaving);
     leaving.service.leave();

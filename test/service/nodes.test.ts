@@ -66,7 +66,7 @@ describe("several nodes on one database", () => {
     roomTypeInventories: [{ roomTypeCode: "DLX", roomTypeCapacity: 40, roomsSold: 1 }],
   });
 
-  test("starting at once on an empty database, migrate it once and make one key, whose tokens all take", async () => {
+  test("starting at once on an empty database, migrate it once and create one key, whose tokens all accept", async () => {
     // One that dies in its start is in nobody's way.
     await node(2).end("SIGKILL");
     for (const started of nodes.slice(0, 2)) await started.untilReady(60_000);
@@ -93,7 +93,7 @@ describe("several nodes on one database", () => {
     for (const to of nodes) assert.equal((await send(to, [inventory("B")], "rotated")).status, 202);
   });
 
-  test("take a repeated key for one request and count one client's tokens, whichever of them is asked", async () => {
+  test("recognize repeated keys, and count one client's tokens, on any of them", async () => {
     for (let round = 0; round < 10; round += 1) {
       const answers = await Promise.all(nodes.map((to) => send(to, [inventory("A")], `at once ${round}`)));
       const ids = await Promise.all(
@@ -119,7 +119,7 @@ describe("several nodes on one database", () => {
     assert.deepEqual(statuses.toSorted(), [200, 200, 200, 200, 429, 429, 429, 429, 429]);
   });
 
-  test("share the buckets; a stopped one is taken over from, and has its share again when it goes on", async () => {
+  test("share the buckets; those of a stopped one are taken over, and returned when it continues", async () => {
     await until(async () => (await Promise.all(nodes.map(heldBy))).every((held) => held >= 21), 20_000);
     const held = new Set(await bucketsOf(pool, node(0).pid));
     node(0).signal("SIGSTOP");

@@ -36,7 +36,7 @@ async function ask(port: number): Promise<RawAnswer> {
   return answer;
 }
 
-test("a request in the moment in which the service begins to listen knows who issues tokens", async () => {
+test("a request at the moment the service begins to listen knows the token issuer", async () => {
   for (const config of [{}, { authPort: 0 }]) {
     const answers: Promise<RawAnswer>[] = [];
     const onListening = (message: unknown) => {
@@ -119,7 +119,7 @@ async function stopStart(
 }
 
 for (const held of [`select pg_advisory_lock(${MIGRATION_LOCK})`, "lock table bellhop_migration.applied"])
-  test(`SIGTERM ends a start that another session keeps waiting: ${held}`, async () => {
+  test(`SIGTERM ends a start that waits for another session: ${held}`, async () => {
     const database = await createTestDatabase();
     const environment = { DATABASE_URL: database.url, LOG_LEVEL: "info" };
     const service = await ServiceProcess.prepare({ environment });

@@ -35,7 +35,7 @@ test("where nothing is set the defaults hold, under version 0", async () => {
   });
 });
 
-test("a property's own setting stands over its client code's, and that over the default", async () => {
+test("a property's own setting overrides its client code's, which overrides the default", async () => {
   const { pool } = database;
   await setSetting(pool, of("CHAIN", null, "timeZone"), "Europe/Lisbon");
   await setSetting(pool, of("CHAIN", "P1", "timeZone"), "Europe/Madrid");
@@ -90,7 +90,7 @@ test("changes that are made at the same time each have a version of their own", 
   assert.deepEqual(versions, [1, 2, 3, 4, 5, 6, 7, 8]);
 });
 
-test("what cannot be set is refused with what can", async () => {
+test("an invalid setting is refused with the valid ones", async () => {
   const { pool } = database;
   await assert.rejects(setSetting(pool, of("BAD", null, "timezone"), "UTC"), /Unknown setting "timezone"/);
   await assert.rejects(setSetting(pool, of("BAD", null, "timeZone"), "Mars/Base"), /takes an IANA time zone/);
@@ -101,7 +101,7 @@ test("what cannot be set is refused with what can", async () => {
   assert.equal(await versionOf("BAD"), 0);
 });
 
-test("the command sets, lists and takes back, and each change leaves an audit entry", async () => {
+test("the command sets, lists and removes, and each change leaves an audit entry", async () => {
   const done = await run("set", "CLI", "timeZone", "europe/paris", "--property", "P1");
   assert.equal(done.out, "timeZone of CLI/P1 is Europe/Paris (settings version 1).");
   assert.match(done.err, /no batch has named CLI\/P1 yet/);

@@ -24,7 +24,7 @@ const warnedOf = async (requestId: string) =>
     (warnings as { code: string }[]).map(({ code }) => code),
   );
 
-test("an unknown status is warned about and counted on its own, until someone maps it", async () => {
+test("an unknown status has a warning and is counted separately until it is mapped", async () => {
   const first = await apply(service, "reservations", [
     reservation("l1", OLD, { status: "WALK IN" }),
     reservation("l2", OLD, { status: "WALK IN" }),
@@ -63,7 +63,7 @@ test("a running service honours a mapping within seconds, of its client code alo
   }, 20_000);
 });
 
-test("a client code's mapping stands over the default, and gives way to it when it is taken back", async () => {
+test("a client code's mapping overrides the default until it is removed", async () => {
   const of: ClientStatus = { clientCode: "ACME", resource: "reservations", status: "NO SHOW" };
   await apply(service, "reservations", [reservation("n1", OLD, { status: "NO SHOW" })]);
   const meaning = async () =>

@@ -23,7 +23,7 @@ const BOUNDS: Distances = {
   rates: 0.15,
 };
 
-test("the committed calibration is what the real bookings come to", async () => {
+test("the committed calibration equals that of the real bookings", async () => {
   const file = new URL("../../packages/simulator/src/calibration.json", import.meta.url);
   assert.equal(await readFile(file, "utf8"), calibrationText(deriveCalibration(readRealBookings())));
 });

@@ -135,7 +135,7 @@ describe("an applied request", () => {
 });
 
 describe("a message", () => {
-  test("is tried again with the same id until it is taken", async () => {
+  test("is retried with the same id until it is accepted", async () => {
     const node = startNode();
     const endpointId = await newEndpoint("/again");
     receiver.answer = (message, response) => {
@@ -194,7 +194,7 @@ describe("a message", () => {
     assert.equal(at("/traced")[0]?.headers["traceparent"], `00-${context.traceId}-${context.spanId}-01`);
   });
 
-  test("that is never taken becomes a dead letter, and is delivered when it is redriven", async () => {
+  test("that is never accepted becomes a dead letter, and is delivered after a redrive", async () => {
     const node = startNode();
     const endpointId = await newEndpoint("/dead");
     receiver.answer = (_message, response) => response.writeHead(400).end("what is this?");
@@ -220,7 +220,7 @@ describe("a message", () => {
     await node.stop();
   });
 
-  test("is kept beyond the bound of its queue by nobody, and what was dropped is counted", async () => {
+  test("is dropped beyond the limit of its queue, and counted", async () => {
     const endpointId = await newEndpoint("/full");
     for (let sent = 0; sent < 10_000; sent += 5_000) await enqueue(endpointId, 5_000);
     await enqueue(endpointId, 3);
@@ -271,7 +271,7 @@ describe("an endpoint", () => {
     assert.deepEqual([description, resource], ["Night audit", "groups"]);
   });
 
-  test("that is given two secrets at once signs with both", async () => {
+  test("with two secrets is signed with both", async () => {
     const endpointId = await newEndpoint("/two-secrets");
     const rotate = () => rotateWebhook(admin, endpointId, undefined);
     const answered = (await atOnce(rotate, rotate)).map(
@@ -289,7 +289,7 @@ describe("an endpoint", () => {
     assert.deepEqual(made.map(({ status }) => status).sort(), ["fulfilled", "rejected"]);
   });
 
-  test("that has been failing for as long as the setting says is paused, and goes on when it is resumed", async () => {
+  test("is paused after failing as long as the setting allows, and continues when resumed", async () => {
     const endpointId = await newEndpoint("/failing");
     receiver.answer = (_message, response) => response.writeHead(500).end();
     await enqueue(endpointId, 1);
@@ -320,7 +320,7 @@ describe("an endpoint", () => {
     await node.stop();
   });
 
-  test("is delivered to by one node at a time, and by another once that one is gone or hangs", async () => {
+  test("receives from one node at a time, and from another once that one stops or hangs", async () => {
     receiver.answer = accept;
     const endpointId = await newEndpoint("/taken-over");
     const one = startNode(QUICK, "one");
@@ -405,7 +405,7 @@ describe("an endpoint", () => {
 });
 
 describe("one receiver", () => {
-  test("that takes for ever keeps nothing from the others", async () => {
+  test("a very slow receiver does not delay the others", async () => {
     const stuck = await newEndpoint("/stuck");
     const well = await Promise.all(Array.from({ length: 10 }, (_, number) => newEndpoint(`/well/${number}`)));
     const held: (() => void)[] = [];

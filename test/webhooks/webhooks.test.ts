@@ -79,7 +79,7 @@ describe("bellhop webhook", () => {
 });
 
 describe("a client's own endpoints", () => {
-  test("are for the scope webhooks, and nobody else's are seen, changed or distinguished from none", async () => {
+  test("require the scope webhooks; those of other clients cannot be seen, changed or detected", async () => {
     const reader = await service.newClient({ scopes: ["read"] });
     assert.equal((await service.send("GET", API, { as: reader })).status, 403);
     const [one, other] = [await service.newClient(), await service.newClient()];
@@ -138,7 +138,7 @@ describe("a client's own endpoints", () => {
     );
   });
 
-  test("are ten at most, and what they cannot be is said", async () => {
+  test("are limited to ten, and invalid definitions are explained", async () => {
     const as = await service.newClient();
     const body = { url: addressOf("/many"), events: ["request.applied"] };
     const wrong: [object, RegExp][] = [
@@ -190,7 +190,7 @@ describe("a client's own endpoints", () => {
 });
 
 describe("operators at the console", () => {
-  test("see every endpoint, make one, test it, read what came of it, and do the rest", async () => {
+  test("can be listed, created, tested, checked and managed", async () => {
     const session = await logInAsNew(service, "anna");
     const { clientId } = await service.newClient();
     const form = { clientId, url: addressOf("/by-operator"), events: ["request.applied"] };
@@ -262,7 +262,7 @@ describe("request.applied", () => {
     assert.equal(rows.length, 0);
   });
 
-  test("says nothing of another client's batches, nor of what was applied before the endpoint was there", async () => {
+  test("reports neither other clients' batches, nor those applied before the endpoint existed", async () => {
     const [as, other] = [await service.newClient(), await service.newClient()];
     const before = await service.post("groups", [groupRecord({ groupCode: "BEFORE" })], { as });
     const path = before.headers.get("location") ?? assert.fail("no Location");
@@ -281,7 +281,7 @@ describe("request.applied", () => {
     assert.deepEqual(ids, [requestId]);
   });
 
-  test("waits while its endpoint is paused, and comes when it is resumed", async () => {
+  test("waits while its endpoint is paused, and is sent when it is resumed", async () => {
     const as = await service.newClient();
     const { endpointId } = await create(as, addressOf("/paused"), "request.applied");
     const verb = (name: string) => service.send("POST", `${API}/${endpointId}/${name}`, { as });
@@ -331,7 +331,7 @@ describe("ReplyTo", () => {
     assert.ok(!ids.includes(unlisted));
   });
 
-  test("gets nothing any more once its origin is off the list", async () => {
+  test("gets no messages once its origin is no longer allowed", async () => {
     const origin = `http://127.0.0.1:${receiver.port}`;
     const as = await service.newClient({ replyToOrigins: [origin] });
     receiver.answer = (message, response) =>
@@ -376,7 +376,7 @@ describe("changes.available", () => {
   const groups = (from: number, count: number, more: LooseRecord = {}) =>
     Array.from({ length: count }, (_, number) => groupRecord({ groupCode: `C${from + number}`, ...more }));
 
-  test("reports each change once, in order, in messages of 100 at most, whose cursors go on in the feed", async () => {
+  test("reports each change once, in order, in messages of at most 100, whose cursors continue in the feed", async () => {
     const as = await service.newClient();
     await service.post("groups", groups(0, 3, { propertyCode: "EARLIER" }), { as });
     await until(
@@ -520,7 +520,7 @@ describe("changes.available", () => {
     assert.deepEqual(lastProperties(), ["HELD"]);
   });
 
-  test("goes on behind changes whose record is no longer kept, and reports none behind them twice", async () => {
+  test("continues after changes whose record is deleted, and repeats none after them", async () => {
     const as = await service.newClient();
     const { endpointId, secret } = await create(as, addressOf("/kept"), "changes.available");
     await service.send("POST", `${API}/${endpointId}/pause`, { as });
@@ -544,7 +544,7 @@ describe("changes.available", () => {
     assert.deepEqual(keys(), ["LONG1", "LONG2"]);
   });
 
-  test("leaves a record out that is too long for a message, and goes on behind it", async () => {
+  test("omits a record that is too large for a message, and continues after it", async () => {
     const as = await service.newClient();
     const { secret } = await create(as, addressOf("/long"), "changes.available");
     const long = groupRecord({ groupCode: "LONG", propertyCode: "LONG", note: 'x,"record":'.repeat(30_000) });

@@ -11,7 +11,7 @@ const X1 = received("2026-01-01T00:00:01Z", "X");
 const Y2 = received("2026-01-01T00:00:02Z", "Y");
 const X3 = received("2026-01-01T00:00:03Z", "X");
 
-test("a newer record is applied, an older one is stale, and both are kept", () => {
+test("a newer record is applied, an older one is stale, and both are stored", () => {
   assert.deepEqual(expectedState([X1, Y2]).outcomes, ["a", "a"]);
   const { outcomes, records } = expectedState([Y2, X1]);
   assert.deepEqual(outcomes, ["a", "s"]);
@@ -20,7 +20,7 @@ test("a newer record is applied, an older one is stale, and both are kept", () =
   assert.equal(record?.versions.length, 2);
 });
 
-test("an unchanged record advances the order, so what is older than it stays stale", () => {
+test("an unchanged record advances the source time, so that earlier ones are stale", () => {
   const { outcomes, records } = expectedState([X1, X3, Y2]);
   assert.deepEqual(outcomes, ["a", "u", "s"]);
   assert.equal([...records.values()][0]?.current.sourceTime, "2026-01-01T00:00:03.000000Z");

@@ -11,7 +11,7 @@ describe("a batch that is answered 500", () => {
     assert.equal(watch.patienceMs(2), FAULT_MS);
   });
 
-  test("is tried briefly after another was given up, until something is accepted again", () => {
+  test("is retried only briefly after another was given up, until a batch is accepted", () => {
     const watch = new FaultWatch();
     assert.ok(watch.giveUp(1));
     assert.equal(watch.patienceMs(2), FAULT_MS);

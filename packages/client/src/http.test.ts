@@ -7,14 +7,14 @@ const error = (retryAfter?: number) =>
   new BellhopError("not now", { exception: "http.503", retryable: true, retryAfterMs: retryAfter });
 
 describe("how long is waited before the same again", () => {
-  test("as long as the service says and at most a moment more, however often it was tried", () => {
+  test("waits as long as the service asked, plus at most a moment, regardless of the attempt", () => {
     for (const chance of [0, 0.5, 0.999]) {
       const delayMs = delayAfter(error(2_000), 9, RETRY_DEFAULTS, () => chance);
       assert.ok(delayMs >= 2_000 && delayMs < 2_250, String(delayMs));
     }
   });
 
-  test("a pause that doubles up to its bound, half of it left to chance, where the service does not say", () => {
+  test("without Retry-After, a pause doubles up to its limit, half of it random", () => {
     const least = [1, 2, 3, 20, 1_000].map((attempt) =>
       delayAfter(error(), attempt, RETRY_DEFAULTS, () => 0),
     );

@@ -16,7 +16,7 @@ const progress = (changes: Partial<SendProgress> = {}): SendProgress => ({
 });
 
 describe("the progress of a send", () => {
-  test("in one line: how much, how fast, how long it will take where that can be known, and why it waits", () => {
+  test("in one line: amount, rate, remaining time if known, and the reason for waiting", () => {
     assert.equal(progressLine(progress()), "4,000 accepted  2,000/s");
     assert.match(
       progressLine(progress(), { total: 16_000 }),

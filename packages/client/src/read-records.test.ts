@@ -32,7 +32,7 @@ const FORMS = {
 
 describe("the records of a file", () => {
   for (const [name, text] of Object.entries(FORMS)) {
-    test(`are those of ${name}, byte for byte, in pieces of any size, plain and gzip`, async () => {
+    test(`are read from ${name}, byte for byte, in chunks of any size, plain and gzip`, async () => {
       const plain = Buffer.from(text);
       for (const bytes of [plain, gzipSync(plain)])
         for (const size of [1, 2, 3, 7, 64, 10_000])
@@ -64,7 +64,7 @@ describe("the records of a file", () => {
     ],
   };
   for (const [name, [text, said]] of Object.entries(UNREADABLE)) {
-    test(`are not those of ${name}`, async () => {
+    test(`are refused from ${name}`, async () => {
       await assert.rejects(textsOf(inPieces(Buffer.from(text), 5)), (error: BellhopError) => {
         assert.equal(error.exception, "client.UnreadableInput");
         assert.match(error.message, said);

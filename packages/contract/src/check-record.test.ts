@@ -55,7 +55,7 @@ test("a record with every field is valid, and so is one with the required fields
   }
 });
 
-test("only a field that is not required is advised to be left out", () => {
+test("only optional fields get the advice to omit them", () => {
   for (const { resource, pointer, field, required } of everyField) {
     if (field.nullable === true) continue;
     const advice = messageOf(resource, changed(fullRecord(resource), pointer, null));
@@ -143,7 +143,7 @@ test("null is accepted where the specification shows null, and in fields that it
   assert.deepEqual(found("groups", changed(fullRecord("groups"), "/name", null)), ["/0/name null"]);
 });
 
-test("a value of another type is a violation of its field, wherever it stands", () => {
+test("a value of the wrong type is a violation of its field, at any place", () => {
   const wrong: Record<string, unknown[]> = {
     text: [1, true, {}, []],
     date: [20260714, {}],
@@ -295,7 +295,7 @@ test("texts have their greatest length in characters, and identities are not emp
   }
 });
 
-test("a text may have a limit of its own", () => {
+test("a text field may have its own length limit", () => {
   const violations = new ViolationList(0, 10, [], 0);
   findViolations(text("Requests", "High floor", 500), "x".repeat(501), violations);
   assert.deepEqual(
@@ -339,7 +339,7 @@ test("a reservation needs a room stay, and arrays are bounded", () => {
   );
 });
 
-test("fields whose names the specification lost are typed, and unknown ones are kept whatever they hold", () => {
+test("fields missing from the specification are typed, and unknown ones are stored with any value", () => {
   for (const value of ["COMMIT", "modify", "New", ""])
     assert.deepEqual(found("groups", changed(fullRecord("groups"), "/action", value)), []);
   assert.deepEqual(found("groups", changed(fullRecord("groups"), "/action", 1)), ["/0/action type"]);
@@ -412,7 +412,7 @@ test("a number of a known field is judged by the field, in a large record too", 
   );
 });
 
-test("what is wrong with the text of a record is listed with what is wrong with its values", () => {
+test("faults in the text of a record are listed with those of its values", () => {
   const text = JSON.stringify(changed(fullRecord("groups"), "/startDate", "x")).replace(
     '"name":',
     '"name":"\\ud800","name":',
@@ -425,7 +425,7 @@ test("what is wrong with the text of a record is listed with what is wrong with 
   assert.equal(total, 3);
 });
 
-test("all violations are counted, and as many listed as are asked for", () => {
+test("all violations are counted, and the requested number is listed", () => {
   const record = recordOf(changed(fullRecord("groups"), "/groupBlocks", Array(500).fill({})));
   const { violations, total } = checkRecord("groups", record, 100);
   assert.equal(violations.length, 100);
@@ -434,7 +434,7 @@ test("all violations are counted, and as many listed as are asked for", () => {
   assert.deepEqual(checkRecord("groups", record, 0).violations, []);
 });
 
-test("messages say what is expected and what was sent", () => {
+test("messages state the expected and the actual value", () => {
   const reservation = fullRecord("reservations");
   const message = (pointer: string, value: unknown) =>
     messageOf("reservations", changed(reservation, pointer, value));

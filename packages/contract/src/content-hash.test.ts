@@ -22,7 +22,7 @@ const members = fc.uniqueArray(
 const written = (list: readonly (readonly [string, unknown])[]) =>
   list.map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`);
 
-test("the source time and the correlation id do not count, whatever they are and wherever they stand", () => {
+test("the source time and the correlation id do not affect the hash, at any place", () => {
   fc.assert(
     fc.property(
       members,
@@ -78,7 +78,7 @@ test("any changed byte of what counts changes the hash", () => {
   assert.ok(seen.size > 10);
 });
 
-test("only the top-level fields of these names are left out, also when their names are escaped", () => {
+test("only the top-level fields of these names are excluded, also with escaped names", () => {
   assert.equal(hashOf('{"a":1,"correlation\\u0049d":"x"}'), hashOf('{"a":1}'));
   assert.notEqual(hashOf('{"a":{"correlationId":"x"}}'), hashOf('{"a":{"correlationId":"y"}}'));
   assert.notEqual(hashOf('{"a":"\\"correlationId\\":1"}'), hashOf('{"a":"\\"correlationId\\":2"}'));

@@ -13,7 +13,7 @@ const text = fc.option(
   ),
 );
 
-test("facts and lists of texts are read as they were written", () => {
+test("facts and lists of strings survive writing and reading", () => {
   fc.assert(
     fc.property(text, fc.array(text), text, (first, items, last) => {
       // A list without any element that is given is none.

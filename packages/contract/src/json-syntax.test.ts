@@ -102,7 +102,7 @@ test("bytes that are not UTF-8 are refused: overlong forms, surrogates, beyond U
     assert.equal(code(Buffer.from('["é"]', encoding)), "MalformedJson");
 });
 
-test("what RFC 8259 leaves open is either kept exactly or refused with a pointer, never changed", () => {
+test("what RFC 8259 leaves open is stored exactly or refused with a pointer, never changed", () => {
   for (const text of OPEN_JSON) {
     const body = Buffer.from(`[${text}]`);
     const reading = readBatch(body, LIMITS);

@@ -36,7 +36,7 @@ test("amounts are exact, however large or fine, and equal ones are the same", ()
   );
 });
 
-test("what is not reported is no amount", () => {
+test("an unreported value is not an amount", () => {
   assert.equal(sumOf(null, null), null);
   assert.equal(sumOf(null, moneyOf("0.10")), 1_000);
   assert.equal(timesWhole(null, 2), null);

@@ -322,7 +322,7 @@ test("a malformed body is refused with the record and the byte, and never echoed
   }
 });
 
-test("a body that was cut off says where it ends", () => {
+test("a truncated body is an error that says where it ends", () => {
   const whole = '[{"a":"x\\u00e9é"},{"b":[true,{"c":-1.5}]}]';
   const bytes = Buffer.from(whole);
   for (let end = 1; end < bytes.length; end += 1) {
@@ -415,7 +415,7 @@ test("what JSON.parse would hide is found, with its pointer", () => {
   assert.deepEqual(found('[{"text":"__proto__ constructor : { } [ ] , 1e400"}]'), []);
 });
 
-test("numbers that a double may not hold are kept with their source text", () => {
+test("numbers beyond a double's precision keep their source text", () => {
   const [record] = recordsOf('[{"a":0.1234567890123456789,"b":1e5,"c":12.5,"d":"1e5"}]');
   assert.deepEqual(record!.value, {
     a: new ExactNumber("0.1234567890123456789"),
@@ -449,13 +449,13 @@ test("a batch of nothing but faults keeps a bounded number of them and counts al
   );
 });
 
-test("messages about faults are printable, short, and cut what a partner sent", () => {
+test("error messages are printable and short, and truncate the partner's text", () => {
   const [record] = recordsOf(`[{"a\\u001b[31m\\u2028":1,"a\\u001b[31m\\u2028":2,"n":${"9".repeat(400)}}]`);
   assert.equal(record!.lexical.length, 2);
   for (const { message } of record!.lexical) assert.match(message, /^[\x20-\x7e]{1,240}$/);
 });
 
-test("the codes of a record are given where they can be read, and only then", () => {
+test("the codes of a record are returned only if they can be read", () => {
   const codes = (text: string) =>
     recordsOf(`[${text}]`).map(({ clientCode, propertyCode }) => [clientCode, propertyCode])[0];
   assert.deepEqual(codes('{"clientCode":"C","propertyCode":"P","x":1.5}'), ["C", "P"]);
@@ -476,7 +476,7 @@ const codesOf = (text: string) => {
   return reading.ok ? "ok" : reading.violations.map(({ pointer, code }) => `${pointer} ${code}`).join();
 };
 
-test("records that stand in no array are not said to be malformed", () => {
+test("records outside an array are NotAnArray, not malformed", () => {
   for (const body of ['{"a":1}\n{"a":2}\n', '{"a":1}{"a":2', '{"a":"}{"},\n{"a":2}', " {} \r\n {"]) {
     const reading = read(body);
     assert.equal(codeOf(reading), "NotAnArray", body);
@@ -493,7 +493,7 @@ test("records that stand in no array are not said to be malformed", () => {
     assert.equal(codeOf(read(body)), "MalformedJson", body);
 });
 
-test("what is over a limit is not said to be no JSON, but which limit it is and what to do", () => {
+test("exceeding a limit is reported as that limit with its remedy, not as invalid JSON", () => {
   const record = `[${"1,".repeat(249_998)}1]`;
   const message = (text: string) => {
     const reading = read(text);
@@ -522,7 +522,7 @@ test("a record or a batch of more values than any hotel has is refused before it
   assert.equal(codesOf(`[${Array(17).fill(record).join(",")}]`), "/16 json.values");
 });
 
-test("a field counts as one value, and an array as one however deep it stands", () => {
+test("a field counts as one value, and so does an array at any depth", () => {
   const fields = (count: number) => Array.from({ length: count }, (_, at) => `"f${at}":1`).join(",");
   assert.equal(codesOf(`[{${fields(249_999)}}]`), "ok");
   assert.equal(codesOf(`[{${fields(250_000)}}]`), "/0 json.values");

@@ -37,7 +37,7 @@ const IS_OF_TYPE: Record<string, (value: unknown) => boolean> = {
     typeof value === "string" && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z$/.test(value),
 };
 
-test("the facts are those of the views, each at its place and of its type", () => {
+test("the facts match the views in order and type", () => {
   for (const resource of RESOURCES) {
     for (const record of [fullRecord(resource), leastRecord(resource)]) {
       const facts = factsOf(resource, record);
@@ -109,7 +109,7 @@ test("facts that could not be read again are not written", () => {
   }
 });
 
-test("texts are facts as they were sent, whatever marks are in them", () => {
+test("text facts are verbatim, whatever characters they contain", () => {
   for (const text of [
     '"',
     "\\",
@@ -156,7 +156,7 @@ function filled(schema: FieldSchema, longList: string, text: string | undefined)
   return (fieldKind === "code" || fieldKind === "identity") && text !== undefined ? text : example;
 }
 
-test("facts take no more room than they are given, whatever is left out, quoted or escaped", () => {
+test("facts stay within the reserved size, whatever is omitted, quoted or escaped", () => {
   for (const resource of RESOURCES) {
     for (const longList of FIELD_NAMES[resource]) {
       for (const text of [undefined, "NULL", " ".repeat(128), '"'.repeat(128), "\\".repeat(128)]) {
@@ -234,7 +234,7 @@ test("virtual room types follow the others and are marked", () => {
   assert.deepEqual(roomTypeCodes, ["DLX", "SUITE"]);
 });
 
-test("each rate says whose stay it belongs to", () => {
+test("each rate names the stay it belongs to", () => {
   const stay = (fullRecord("reservations")["roomStays"] as Record<string, unknown>[])[0]!;
   const rate = (stay["rates"] as object[])[0];
   const facts = factsOf(

@@ -116,7 +116,7 @@ function leavesOf(value: unknown, at = ""): string[] {
   return Object.entries(value).flatMap(([name, inner]) => leavesOf(inner, `${at}/${name}`));
 }
 
-test("a record with any value changed or left out, at any depth, is another content", () => {
+test("a record with any value changed or omitted, at any depth, has another content hash", () => {
   for (const resource of RESOURCES) {
     const record = fullRecord(resource);
     const plain = hashOf(readRecord(resource, Buffer.from(JSON.stringify(record))));

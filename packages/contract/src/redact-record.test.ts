@@ -76,7 +76,7 @@ describe("redacting a record", () => {
     }
   });
 
-  test("keeps numbers as they were written", () => {
+  test("keeps numbers verbatim", () => {
     const json = `{ "reservationId" : "R" , "numberOfRooms": 1.0, "profiles" : [ {"name":"A\\u006ena"}, {} ], "x":{"y":[1]},
       "stayRevenue":{"daily":[{"netRoomRevenue":12345678901234567890.123400}]} }`;
     assert.equal(
@@ -95,7 +95,7 @@ describe("redacting a record", () => {
       assert.equal(redactRecord("reservations", Buffer.from(before)).toString(), after);
   });
 
-  test("finds by what a person could be found, however it is escaped", () => {
+  test("returns the identifiers of a person, however they are escaped", () => {
     const bytes = Buffer.from(
       '{"profiles":[{"name":"A\\u006ena","id":"P"},{"name":null}],"confirmationNumber":"C"}',
     );
@@ -108,7 +108,7 @@ describe("redacting a record", () => {
     assert.equal(hashed, '{"profiles":[{"name":"hash:4","id":"P"},{"name":""}],"x": 1}');
   });
 
-  test("leaves of what was refused what says whose it is, whatever it was", () => {
+  test("keeps only the identity of a rejected record, whatever its content", () => {
     const identity = (text: string) => identityOnly("reservations", Buffer.from(text)).identity.toString();
     assert.equal(
       identity('{"clientCode":"A","propertyCode":"B","reservationId":"C","profiles":"Anna"}'),

@@ -114,7 +114,7 @@ test("every field of the specification is checked under its name, with its type 
   }
 });
 
-test("every field takes what the specification shows for its type, and refuses what its type excludes", () => {
+test("every field accepts the specification's examples of its type, and refuses other types", () => {
   for (const { resource, path, type, nullable } of specified) {
     const pointer = `/${path.replaceAll("[]", "/0").replaceAll(".", "/")}`;
     const violations = (value: unknown) =>
@@ -134,7 +134,7 @@ test("every field takes what the specification shows for its type, and refuses w
   }
 });
 
-test("every gap is of fields that are checked, and every field that the specification does not name has one", () => {
+test("every documented gap concerns validated fields, and every field missing from the specification has one", () => {
   for (const resource of RESOURCES) {
     const answered = FIELD_GAPS[resource].flatMap(({ fields }) => fields);
     for (const path of answered) assert.ok(known.has(`${resource} ${path}`), `${resource} ${path}`);
@@ -225,7 +225,7 @@ test("docs/openapi.json has every field of the specification with its type", asy
   }
 });
 
-test("the fields whose names the specification lost are known and typed", () => {
+test("the fields with missing names in the specification are known and typed", () => {
   const lost: [Resource, string, FieldKind][] = [
     ["groups", "action", "code"],
     ["groups", "cancelDate", "date"],

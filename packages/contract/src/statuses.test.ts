@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { KNOWN_STATUSES, knownStatus } from "./statuses.ts";
 
-test("the known statuses and what they mean are those of the contract", () => {
+test("the known statuses have the contract's meanings", () => {
   const meaning = (resource: "reservations" | "groups") =>
     KNOWN_STATUSES[resource].map(({ canonical, deducts }) => `${canonical} ${deducts}`);
   assert.deepEqual(meaning("reservations"), [

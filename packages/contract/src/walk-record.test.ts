@@ -73,7 +73,7 @@ test("the records that the contract shows are walked over, and the walk ends and
   }
 });
 
-test("what is usual is walked over: each field as partners write it, an unknown one, escapes, other letters", () => {
+test("usual records are walked: all fields in partners' formats, unknown ones, escapes, non-ASCII letters", () => {
   const usual: [resource: Resource, pointer: string, value: unknown][] = [
     ["reservations", "/roomStays/0/numberOfAdults", "2"],
     ["reservations", "/roomStays/0/numberOfAdults", -2],
@@ -100,7 +100,7 @@ test("what is usual is walked over: each field as partners write it, an unknown 
   }
 });
 
-test("an unknown number of many digits is walked over, and kept as one that is parsed", () => {
+test("an unknown number of many digits is walked, and stored as when parsed", () => {
   const record = JSON.stringify(fullRecord("reservations"));
   const withNumber = (number: string) =>
     record.replace("{", `{"own":${number},"list":[${number},{"a":${number}}],`);
@@ -126,7 +126,7 @@ test("one unknown name in several objects is walked over", () => {
   assert.equal(sameEitherWay("reservations", `[${text},${text}]`), 2);
 });
 
-test("a name that came already, at any depth and between whichever others, is not walked over", () => {
+test("a repeated name at any depth is parsed, not walked", () => {
   const record = JSON.stringify(fullRecord("reservations"));
   for (const twice of [
     record.replace("{", '{"status":"CONFIRMED",'),
@@ -240,7 +240,7 @@ const TRICKY = [
   '"',
 ];
 
-test("whatever stands in whichever field is judged alike, walked over or parsed", () => {
+test("any value in any field is validated alike, walked or parsed", () => {
   const cases = [...Object.values({ ...ACCEPTED_JSON, ...REFUSED_JSON }).flat(), ...OPEN_JSON, ...TRICKY];
   const texts = cases.filter((text): text is string => typeof text === "string");
   let walked = 0;

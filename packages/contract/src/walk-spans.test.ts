@@ -54,7 +54,7 @@ test("the records that the contract shows are read from their bytes, however the
   }
 });
 
-test("what is no content is left out of the hash wherever it stands and however it is spelled, and nothing else is", () => {
+test("the hash excludes exactly the fields that are not content, at any place and in any spelling", () => {
   const ids = ["\\u0063orrelationId", "correlationId", "correlationIds", "own correlationId"];
   for (const resource of RESOURCES) {
     const { correlationId, ...least } = leastRecord(resource);
@@ -194,7 +194,7 @@ const items = fc.array(
   { maxLength: 4 },
 );
 
-test("lists of several items, each with members left out and others changed, are read alike", () => {
+test("lists of items with omitted and changed members are read alike", () => {
   let [accepted, walked] = [0, 0];
   fc.assert(
     fc.property(
@@ -293,7 +293,7 @@ test("adjacent records are read as each would be alone, though their results sha
   }
 });
 
-test("a record of more items than are kept together is read alike", () => {
+test("a record with more items than the walk stores is read alike", () => {
   const rates = Array(60_000).fill({ rateValue: "80.00" });
   const many = changed(leastRecord("reservations"), "/roomStays/0/rates", rates);
   assert.equal(sameEitherWay("reservations", JSON.stringify(many)), true);
@@ -344,7 +344,7 @@ function staysOf(nights: readonly number[]): Record<string, unknown> {
   };
 }
 
-test("a record of more than insight counts has a warning, read either way, and none has that is of as many", () => {
+test("a record beyond insight's limit has a warning in both paths, and one at the limit has none", () => {
   for (const [name, { resource, most, make }] of Object.entries(COUNTED)) {
     const codesOf = (count: number) => {
       const text = JSON.stringify(make(count));

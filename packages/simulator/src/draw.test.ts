@@ -4,7 +4,7 @@ import { drawCount, drawQuantile, SeededRandom, Weights } from "./random.ts";
 
 const DRAWS = 20_000;
 
-test("counts come as often as Poisson has them", () => {
+test("counts follow the Poisson distribution", () => {
   const random = new SeededRandom(1);
   for (const mean of [0.05, 1, 12]) {
     const counts = Array.from({ length: DRAWS }, () => drawCount(random, mean));

@@ -78,7 +78,7 @@ for (const number of NUMBERS) {
       if ((day - START) % LOOK_EVERY_DAYS === 0 || day === START + DAYS - 1) look(day);
     }
 
-    test("inventory's rooms sold are what its reservations come to, night by night and type by type, after every push", () => {
+    test("rooms sold equal the sum of reservations, night by night and type by type, after every push", () => {
       assert.ok(seen.compared > 1_000);
       assert.deepEqual(seen.different.slice(0, 3), []);
     });
@@ -87,7 +87,7 @@ for (const number of NUMBERS) {
       assert.deepEqual(seen.overfull.slice(0, 3), []);
     });
 
-    test("a group picks up no more than its block, and what its reservations come to", () => {
+    test("a group's pickup is within its block and equals its reservations", () => {
       assert.ok(folded.groups.size > 5);
       assert.deepEqual(seen.blocks.slice(0, 3), []);
     });

@@ -6,7 +6,7 @@ import { Pace } from "./send-simulation.ts";
 const wave = (from: number, quarters: number): PackedPart[] =>
   Array.from({ length: quarters }, (_, at) => ({ quarter: from + at, batches: [] }));
 
-test("every part of every wave comes once, in order, however many are due at once", async () => {
+test("yields every part of every wave once, in order, however many are due at once", async () => {
   const pace = new Pace(1e9, undefined);
   const reported: number[] = [];
   for (const parts of [wave(100, 4), wave(104, 96), wave(200, 1)])

@@ -42,7 +42,7 @@ const packedRecordsOf = ({ waves }: PackedDay) =>
 describe("a packed day", () => {
   const days = [...simulate(OPTIONS)];
 
-  test("has every record byte for byte, in bodies of at most so many", () => {
+  test("has every record byte for byte, in bodies within the size limit", () => {
     for (const day of days) {
       const packed = packDay(day, AT_ONCE);
       assert.deepEqual(packedRecordsOf(packed), recordsOf(day));
@@ -62,7 +62,7 @@ describe("a packed day", () => {
     }
   });
 
-  test("that is paced has its waves by quarters of an hour, each with what was made in it", () => {
+  test("if paced, has waves by quarters of an hour with the records created in each", () => {
     const day = days[1] as SimulatedDay;
     const { waves } = packDay(day, { ...AT_ONCE, isPaced: true });
     for (const [at, parts] of waves.entries()) {
@@ -81,7 +81,7 @@ describe("a packed day", () => {
 });
 
 describe("days that are made on a thread of their own", () => {
-  test("are those that are made here, however much is made ahead", async () => {
+  test("equal those packed on this thread, however far ahead they are prepared", async () => {
     const here = [...simulate(OPTIONS)].map((day) => packDay(day, AT_ONCE));
     for (const aheadBytes of [0, 300_000, Number.MAX_SAFE_INTEGER]) {
       const apart = await Array.fromAsync(makeApart(OPTIONS, { ...AT_ONCE, aheadBytes }));
@@ -104,7 +104,7 @@ describe("days that are made on a thread of their own", () => {
     );
   });
 
-  test("end with who asks for them, and tell what they fail by", async () => {
+  test("stop with their consumer, and pass on errors", async () => {
     const days = makeApart({ ...OPTIONS, days: 3_000 }, { ...AT_ONCE, aheadBytes: 0 });
     assert.equal((await days.next()).done, false);
     await days.return();

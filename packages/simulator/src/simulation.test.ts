@@ -54,7 +54,7 @@ describe("the same seed", () => {
     assert.deepEqual(ofFirst(daysOf({ days: 6 }).slice(0, plain.length)), ofFirst(plain));
   });
 
-  test("makes the same life of a hotel with faults as without: only what is sent differs", () => {
+  test("a hotel's events are the same with faults: only what is sent differs", () => {
     const contentsOf = (days: readonly SimulatedDay[]) =>
       new Set(recordsOf(days).map(({ json }) => json.toString()));
     // Late, repeated and reordered records all arrive in the end.
@@ -91,7 +91,7 @@ describe("the records of a simulation", () => {
     assert.deepEqual([...warned], []);
   });
 
-  test("have what a hotel has: groups, shares, day use, several rooms, links, every end", () => {
+  test("include groups, shares, day use, several rooms, links, and every final state", () => {
     const text = recordsOf(daysOf({ properties: 2, days: 20, horizonDays: 5 }))
       .map(({ json }) => json.toString())
       .join("\n");

@@ -143,7 +143,7 @@ describe("nights in short", () => {
     }
   });
 
-  test("are those of one content only", () => {
+  test("belong to one content only", () => {
     const compact = compactOf({ shareId: null, runs: [RUN] }, () => ({ high: 1, low: 2 }));
     assert.ok(compact !== null);
     for (const other of ["0123456789aacdef0123456789abcdef", "f123456789abcdef0123456789abcdef"])

@@ -134,7 +134,7 @@ test("the runs of a reservation, laid out, are its nights one by one, from its b
   fc.assert(property, { numRuns: 2_000 });
 });
 
-test("a reservation of more nights than insight counts has none, whichever of its stays they are of", () => {
+test("a reservation with more nights than insight counts has none, however they are distributed over its stays", () => {
   const nightsOf = (...stays: readonly number[]) => {
     const roomStays = stays.map((nights) => ({
       arrivalDate: dateOf(FIRST),

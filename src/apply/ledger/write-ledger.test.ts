@@ -16,7 +16,7 @@ const codes = fc.record({
   currencyCode: code,
 });
 
-test("a dimension is the number of its own eight codes, whichever were remembered before", () => {
+test("a dimension's number depends on its eight codes, whatever is cached", () => {
   const dimensions = new Dimensions();
   fc.assert(
     fc.property(codes, fc.nat(2), (of, propertyId) => {

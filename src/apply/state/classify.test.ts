@@ -143,7 +143,7 @@ test("the last numbered change is always the content that is current, so a feed 
   );
 });
 
-test("every version names a version of its own content that holds the facts", () => {
+test("every version refers to a version of the same content that stores the facts", () => {
   fc.assert(
     fc.property(applyings, ({ applied }) => {
       const { known, factOwners } = applyAll(applied);

@@ -64,7 +64,7 @@ describe("token-use", () => {
 describe("rate-limit", () => {
   const resultOf = (events: readonly NotedEvent[], requests: readonly SeenRequest[]) =>
     judge(rateLimit, evidence(events, requests)).result;
-  test("passes when sending goes on after the wait, whatever was on its way when the 429 came", () => {
+  test("passes when sending continues after the wait, despite requests already sent when the 429 arrived", () => {
     const underWay = Array.from({ length: 16 }, (_, index) => tooMany(10 + index / 100));
     assert.equal(resultOf([tooMany(10), ...underWay.slice(1)], [...batches(10, 0), batch(13)]), "pass");
     const stampedAfter = batches(20, 10.007, 0.001);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { BodyLayout, packBody } from "./stored-body.ts";
 
-test("chunks of nothing but records that are not wanted are left as they are", () => {
+test("chunks without requested records are not decompressed", () => {
   const texts = Array.from({ length: 200 }, (_, n) => JSON.stringify({ n, name: "x".repeat(100) }));
   let end = 0;
   const slices = texts.map((text, n) => {

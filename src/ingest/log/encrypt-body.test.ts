@@ -47,7 +47,7 @@ describe("an encrypted part", () => {
     [200, 110],
     [3, 220_000],
   ] as const) {
-    test(`of ${count} records of ${bytes} bytes opens as it was packed, whole, by chunks and record by record`, async (t) => {
+    test(`of ${count} records of ${bytes} bytes decrypts to the original, whole, by chunks and record by record`, async (t) => {
       const key = newKey();
       finding(t, key);
       const part = newPart();
@@ -67,7 +67,7 @@ describe("an encrypted part", () => {
     });
   }
 
-  test("is other bytes each time, and a readable part stays what it was", async () => {
+  test("has different bytes each time; an unencrypted part is unchanged", async () => {
     const { records, packed: plain } = packed(2, 110);
     const part = newPart();
     const key = newKey();
@@ -117,7 +117,7 @@ describe("an encrypted part", () => {
     await assert.rejects(readAll(part, { layout, body: swapped }), DecryptionError);
   });
 
-  test("is written anew under the key it was encrypted with, and one that was readable stays so", async (t) => {
+  test("is rewritten under its own key, and an unencrypted one stays unencrypted", async (t) => {
     const key = newKey();
     finding(t, key);
     const part = newPart();

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { entriesOf } from "./log-writer-session.ts";
 
-test("what is kept of rejected records counts as bytes of the append, or a flush of small bodies would be huge", () => {
+test("stored data of rejected records counts as bytes of the append, so that flushes stay small", () => {
   const violation = { pointer: "/1/roomStays", code: "required", message: "roomStays is required" };
   const record = { index: 0, start: 1, end: 3, clientCode: "ACME", propertyCode: "LON01" };
   const rejected = Array.from({ length: 1_000 }, (_, n) => ({

@@ -59,7 +59,7 @@ describe("rewriting a stored body", () => {
     for (const [index, { text }] of expected) assert.equal(recordAt(after, index), text);
   });
 
-  test("a second time keeps what the first one made of it, and asks no more of what was dropped", async () => {
+  test("rewriting again keeps the first result, and needs nothing that was dropped", async () => {
     const once = await rewriteBody(PART, packed(3), ({ index }) =>
       index === 0 ? "drop" : { bytes: Buffer.from(`[${index}]`), contentHash: HASH },
     );
@@ -77,7 +77,7 @@ describe("rewriting a stored body", () => {
     assert.deepEqual(recordsOf(twice as StoredBody).get(3), { text: "", hashOverride: undefined });
   });
 
-  test("all of it may be dropped, and all of it kept, which is no rewriting", async () => {
+  test("all records may be dropped, or all kept without a rewrite", async () => {
     const before = packed(70);
     const none = await rewriteBody(PART, before, () => "drop");
     assert.equal(none?.body.length, 0);
@@ -85,7 +85,7 @@ describe("rewriting a stored body", () => {
     assert.equal(await rewriteBody(PART, before, () => "keep"), undefined);
   });
 
-  test("a layout of before has no hash overrides", () => {
+  test("an earlier layout has no hash overrides", () => {
     const { layout } = packed(2);
     assert.equal(layout.length, 4 * (2 + 3 + 4));
     assert.equal(new BodyLayout(layout).hasHashOverrides, false);

@@ -25,12 +25,12 @@ function read(bytes: Buffer, most = 333): Promise<ArchiveEntry[]> {
   return Array.fromAsync(readEntries(source));
 }
 
-test("what is written is read back, in whatever chunks it comes", async () => {
+test("what was written is read back, in chunks of any size", async () => {
   for (const length of [1, 511, 512, 513, archive.length])
     assert.deepEqual(await read(archive, length), entries);
 });
 
-test("any tar lists what is in it", { skip: spawnSync("tar", ["--version"]).status !== 0 }, () => {
+test("tar can list the entries", { skip: spawnSync("tar", ["--version"]).status !== 0 }, () => {
   const { stdout, status } = spawnSync("tar", ["-tf", "-"], { input: archive, encoding: "utf8" });
   assert.equal(status, 0);
   assert.deepEqual(
@@ -46,7 +46,7 @@ test("one that ends at any byte before its end, or after it, is damaged", async 
   await assert.rejects(read(Buffer.concat([archive, Buffer.alloc(1)])), DamagedBackupError);
 });
 
-test("a changed byte is seen, or lies in a content, which has a sum of its own", async () => {
+test("a changed byte is detected, or is in a content, which has its own checksum", async () => {
   await fc.assert(
     fc.asyncProperty(fc.nat(archive.length - 1), fc.integer({ min: 1, max: 255 }), async (at, change) => {
       const changed = Buffer.from(archive);
@@ -65,7 +65,7 @@ test("a changed byte is seen, or lies in a content, which has a sum of its own",
   );
 });
 
-test("an entry that says it is larger than any part is damaged before it is held", async () => {
+test("an entry whose stated size exceeds any part is damaged, before it is read into memory", async () => {
   const huge = entryBytes({ name: "backup.json", content: Buffer.alloc(0) }, 0);
   huge.write("77777777777", 124);
   let sum = 0;

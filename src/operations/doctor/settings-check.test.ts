@@ -25,7 +25,7 @@ const troubles = async (changes: Readonly<Record<string, string | undefined>>, b
     severity === "ok" ? [] : [`${severity} ${id}`],
   );
 
-test("settings fit for production, and those of a laptop, are all well", async () => {
+test("production and development settings pass all checks", async () => {
   assert.deepEqual(await troubles({}), []);
   assert.deepEqual(
     (await look({})).filter(({ severity }) => severity === "error"),

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { until } from "../../../test/support/until.ts";
 import { DiskWatch } from "./open-database.ts";
 
-test("less free space than is asked for blocks, and says so without a path", async (t) => {
+test("too little free space blocks appends, with a message without a path", async (t) => {
   const watch = new DiskWatch(tmpdir(), Number.MAX_SAFE_INTEGER);
   t.after(() => watch.stop());
   await until(() => watch.blocked !== undefined, 5_000);
@@ -21,7 +21,7 @@ test("enough free space does not block", async (t) => {
   assert.equal(watch.blocked, undefined);
 });
 
-test("a directory whose free space cannot be read blocks", async (t) => {
+test("an unreadable amount of free space blocks appends", async (t) => {
   const watch = new DiskWatch("/nowhere/at/all", 1);
   t.after(() => watch.stop());
   await until(() => watch.blocked !== undefined, 5_000);

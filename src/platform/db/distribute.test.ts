@@ -42,7 +42,7 @@ const COORDINATOR_TABLES = [
   "bellhop_migration.applied",
 ];
 
-test("every table lies by bucket on the workers of Citus or on the coordinator, and a list says which", async () => {
+test("a list states for every table whether it is distributed by bucket or local to the coordinator", async () => {
   // What the migrations make: check:schema holds it to them.
   const schema = await readFile(new URL("../../../sql/schema.sql", import.meta.url), "utf8");
   const tables = [...schema.matchAll(/^create table (\S+) \($/gm)].map(([, name]) => name);

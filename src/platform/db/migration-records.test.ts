@@ -17,17 +17,17 @@ const record = (name: string, oldest: string | null = null): MigrationRecord => 
 const pending = (ours: readonly string[], records: readonly MigrationRecord[], version = "0.3.0") =>
   pendingMigrations(ours.map(migration), records, version).map(({ name }) => name);
 
-describe("what a version finds in a database", () => {
-  test("is brought up by what it brings, in order", () => {
+describe("the schema that a version finds", () => {
+  test("gets the missing migrations in order", () => {
     assert.deepEqual(pending(["0021-a.sql", "0022-b.sql", "0023-c.sql"], [record("0021-a.sql")]), [
       "0022-b.sql",
       "0023-c.sql",
     ]);
   });
-  test("is taken as it is where a newer one has only added", () => {
+  test("is used unchanged if a newer version has only added to it", () => {
     assert.deepEqual(pending(["0021-a.sql"], [record("0021-a.sql"), record("0022-b.sql")]), []);
   });
-  test("is refused below the oldest version that a newer one has left it for", () => {
+  test("is refused by versions older than a newer migration permits", () => {
     const records = [record("0021-a.sql"), record("0030-z.sql", "0.3.0")];
     assert.deepEqual(pending(["0021-a.sql"], records), []);
     assert.deepEqual(pending(["0021-a.sql"], records, "0.10.0"), []);
@@ -38,13 +38,13 @@ describe("what a version finds in a database", () => {
     const edited = { ...record("0021-a.sql"), checksum: "another" };
     assert.throws(() => pending(["0021-a.sql"], [edited]), /0021-a\.sql was edited/);
   });
-  test("is refused where it is of another line of versions", () => {
+  test("is refused if it belongs to another line of versions", () => {
     const records = [record("0021-a.sql"), record("0022-other.sql")];
     assert.throws(() => pending(["0021-a.sql", "0022-b.sql"], records), /another line of versions/);
   });
 });
 
-test("versions are compared by their numbers, and what is on the way to one counts as it", () => {
+test("versions are compared by numbers, and a pre-release counts as its release", () => {
   for (const [version, least, is] of [
     ["0.2.0", "0.2.0", true],
     ["0.2.0-dev", "0.2.0", true],

@@ -31,7 +31,7 @@ const HEAD = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n";
 const chunk = (bytes: string) => `${bytes.length.toString(16)}\r\n${bytes}\r\n`;
 
 describe("the chunks of a body", () => {
-  test("cost their bytes, also while nobody reads them: small ones come as few buffers", async () => {
+  test("cost their bytes even if nobody reads them, because small chunks are combined", async () => {
     const { promise, resolve } = Promise.withResolvers<IncomingMessage>();
     const server = await serve(resolve);
     const count = 1_000;
@@ -48,7 +48,7 @@ describe("the chunks of a body", () => {
     assert.ok(buffers < 10, String(buffers));
   });
 
-  test("are not handed over any more once they are refused, not even those that were read already", async () => {
+  test("are not delivered after the refusal, even if already read", async () => {
     let chunks = 0;
     class Counted extends pacedRequests() {
       override push(part: Buffer | null): boolean {
@@ -88,7 +88,7 @@ describe("the chunks of a body", () => {
   });
 });
 
-describe("the rest of a body that nobody wants", () => {
+describe("the drained rest of a body", () => {
   const BYTES = 4 * 1_048_576;
   const large = Buffer.concat([
     Buffer.from(`POST / HTTP/1.1\r\nHost: a\r\nContent-Length: ${BYTES}\r\n\r\n`),
@@ -119,7 +119,7 @@ describe("the rest of a body that nobody wants", () => {
     await Promise.all(sockets.map(answered));
   });
 
-  test("does not hold up the others when one that waits for its turn is gone", async () => {
+  test("a waiting request that disconnects does not delay the others", async () => {
     const server = await serve(refusing);
     const [gone, stays] = [connectTo(server), connectTo(server)];
     gone.write(large.subarray(0, BYTES));

@@ -18,7 +18,7 @@ test("the lowest id of an instant is received then or later, and the id before i
   }
 });
 
-test("instants before 1970 and beyond what an id can say are held to the ends", () => {
+test("instants before 1970 and beyond a UUIDv7's range are clamped", () => {
   const lowest = lowestIdFrom({ ms: 0, us: 0 });
   assert.equal(lowest, "00000000-0000-7000-8000-000000000000");
   assert.equal(lowestIdFrom(readInstant("0001-01-01T00:00:00Z") ?? { ms: 1, us: 0 }), lowest);

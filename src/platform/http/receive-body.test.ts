@@ -14,7 +14,7 @@ describe("buffers for bodies", () => {
     assert.equal(buffers.take(MIB), undefined);
   });
 
-  test("what is not pooled is freed at once, but never memory that is shared", () => {
+  test("memory that is not pooled is freed at once, unless it is shared", () => {
     const buffer = Buffer.allocUnsafeSlow(5 * MIB);
     new BodyBuffers().put(buffer);
     assert.equal(buffer.length, 0);
@@ -49,7 +49,7 @@ describe("the budget of bodies", () => {
     assert.equal(budget.take("b", SIZE), true);
   });
 
-  test("what is pooled makes way for a body", () => {
+  test("pooled buffers are freed when a body needs room", () => {
     const budget = new BodyBudget(3 * SIZE, 3 * SIZE);
     const buffers = [1, 2].map(() => budget.takeBuffer("a", SIZE) as Buffer);
     for (const buffer of buffers) budget.releaseBuffer("a", buffer);
@@ -59,7 +59,7 @@ describe("the budget of bodies", () => {
     assert.equal(budget.bytesInUse, 0);
   });
 
-  test("one client gets half, in bytes and in buffers alike", () => {
+  test("one client gets at most half, in bytes and in buffers", () => {
     const budget = new BodyBudget(4 * SIZE, SIZE);
     assert.equal(budget.take("a", 2 * SIZE), true);
     assert.equal(budget.take("a", 1), false);
@@ -93,7 +93,7 @@ test("a refused body returns its budget, and a body that grew has the bytes that
   assert.equal(roomy.bytesInUse, 0);
 });
 
-test("a body whose length is known has its room when it begins, or is refused then", () => {
+test("a body of known length reserves its room at once or is refused", () => {
   const budget = new BodyBudget(24 * MIB, 16 * MIB);
   const first = new BodyCollector("a", LIMITS, budget, announced(16 * MIB));
   first.add(Buffer.alloc(1));
@@ -106,7 +106,7 @@ test("a body whose length is known has its room when it begins, or is refused th
   assert.equal(budget.bytesInUse, 0);
 });
 
-test("a body of unknown length is counted as it grows, with what it is copied from and the decompressor's window", () => {
+test("a body of unknown length is counted as it grows, including the buffer that it is copied from and the decompressor's window", () => {
   const budget = new BodyBudget(96 * MIB, 96 * MIB);
   const collector = new BodyCollector("c", LIMITS, budget, { bytes: 0, windowBytes: MIB });
   const seen: number[] = [];
@@ -127,7 +127,7 @@ test("a body of unknown length is counted as it grows, with what it is copied fr
   assert.equal(budget.bytesInUse, 0);
 });
 
-test("a growing body without room for the copy is refused, and gives back what it had", () => {
+test("a growing body without room for the copy is refused, and releases its memory", () => {
   const budget = new BodyBudget(MIB, MIB);
   const collector = new BodyCollector("c", LIMITS, budget);
   const grow = () => {
@@ -139,7 +139,7 @@ test("a growing body without room for the copy is refused, and gives back what i
   assert.equal(budget.bytesInUse, 0);
 });
 
-test("what was made of a body takes its place in the budget", () => {
+test("data derived from a body replaces it in the budget", () => {
   const budget = new BodyBudget(MIB, MIB);
   const collector = new BodyCollector("c", LIMITS, budget, announced(500_000));
   for (let chunk = 0; chunk < 5; chunk += 1) collector.add(Buffer.alloc(100_000));
@@ -150,7 +150,7 @@ test("what was made of a body takes its place in the budget", () => {
   assert.equal(budget.bytesInUse, 0);
 });
 
-test("a body of many large chunks is what was sent, and the next one has nothing of it", () => {
+test("a body of many large chunks is received exactly, and does not leak into the next one", () => {
   const budget = new BodyBudget(10_000_000, 10_000_000);
   for (const letter of ["a", "b"]) {
     const collector = new BodyCollector("c", LIMITS, budget, announced(300_000));

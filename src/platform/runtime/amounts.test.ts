@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { spanText } from "./amounts.ts";
 
-test("a span is of the largest unit of which it has two, with one decimal", () => {
+test("a span uses the largest unit of which it has two, with one decimal", () => {
   for (const [seconds, text] of [
     [943_338_480, "29.9 years"],
     [15_778_800, "182.6 days"],

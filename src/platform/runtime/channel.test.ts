@@ -36,7 +36,7 @@ describe("a channel between two threads", () => {
     return new Channel<Calls>(port1, {});
   }
 
-  it("brings answers to those who asked, whatever their order", async () => {
+  it("delivers responses to their callers in any order", async () => {
     const channel = connect();
     assert.deepEqual(await Promise.all([channel.call("double", 1), channel.call("double", 2)]), [2, 4]);
   });
@@ -52,7 +52,7 @@ describe("a channel between two threads", () => {
     );
   });
 
-  it("gives up when the answer is late, and when the other side is gone", async () => {
+  it("fails when the response is late or the other side has ended", async () => {
     const channel = connect();
     await assert.rejects(channel.call("hang", undefined, 1), /hang received no response in time/);
     const waiting = channel.call("hang", undefined);
@@ -109,7 +109,7 @@ describe("hints of buckets", () => {
     assert.deepEqual(others, [[7, 31, BUCKET_COUNT - 1]]);
   });
 
-  it("bring an offer to the idle thread that was claimed, whatever it says until it hears of it", async () => {
+  it("deliver an offer to the claimed idle thread, whatever it reports before it learns of the claim", async () => {
     const memory = SharedHints.allocate(BUCKET_COUNT, 2);
     const hints = new SharedHints(memory, BUCKET_COUNT);
     const [busy, idle] = [hints.siblingsOf(0), hints.siblingsOf(1)];

@@ -68,7 +68,7 @@ describe("a table in shared memory", () => {
     table.use("a", 3, (row) => assert.deepEqual([row.isNew, row.get(0), row.get(1)], [false, 1, 2]));
   });
 
-  it("makes room by what was used longest ago, among what may go", () => {
+  it("evicts the least recently used evictable entry", () => {
     const table = new SharedTable(SharedTable.allocate(one), one);
     const held = 3;
     for (let key = 0; key < 16; key += 1) table.use(`key ${key}`, key, (row) => row.set(0, key));

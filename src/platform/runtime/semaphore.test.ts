@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Semaphore, SemaphoreFull } from "./semaphore.ts";
 
-test("a semaphore lets so many through at once, the next ones in order, and refuses those beyond", async () => {
+test("a semaphore limits concurrency, queues in order, and refuses work beyond its queue", async () => {
   const gate = new Semaphore(2, 1);
   const order: string[] = [];
   const doors = ["a", "b", "c"].map((name) => {
@@ -29,7 +29,7 @@ test("a semaphore lets so many through at once, the next ones in order, and refu
   assert.equal(await gate.run(async () => "free again"), "free again");
 });
 
-test("a gate is left by work that fails", async () => {
+test("failing work releases its slot", async () => {
   const gate = new Semaphore(1, 0);
   await assert.rejects(
     gate.run(async () => {
@@ -40,7 +40,7 @@ test("a gate is left by work that fails", async () => {
   assert.equal(await gate.run(async () => 1), 1);
 });
 
-test("one group cannot take all places at a gate, and groups take turns", async () => {
+test("one group cannot fill the queue, and groups take turns", async () => {
   const gate = new Semaphore(1, 4, 3);
   const order: string[] = [];
   const door = Promise.withResolvers<void>();
@@ -62,7 +62,7 @@ test("one group cannot take all places at a gate, and groups take turns", async 
   assert.equal(await gate.run(async () => "free again", "a"), "free again");
 });
 
-test("work that is given up while it waits leaves its place to others, and its turn to the next", async () => {
+test("cancelled waiting work releases its place in the queue", async () => {
   const gate = new Semaphore(1, 2);
   const door = Promise.withResolvers<void>();
   const first = gate.run(() => door.promise);
@@ -81,7 +81,7 @@ test("work that is given up while it waits leaves its place to others, and its t
   assert.equal(await gate.run(async () => "free again"), "free again");
 });
 
-test("work whose turn has come is not given up, nor is the work behind it", async () => {
+test("work that has been admitted is not cancelled, nor is the work behind it", async () => {
   const gate = new Semaphore(1, 2);
   const leaving = new AbortController();
   const first = gate.run(async () => undefined).then(() => leaving.abort(new Error("left")));

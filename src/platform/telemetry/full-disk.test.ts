@@ -31,8 +31,8 @@ async function assertGoesOn(pretty: boolean): Promise<void> {
 
 const options = { skip: !existsSync(FULL) && `there is no ${FULL} here` };
 
-test("a process whose log cannot be written goes on, and ends as requested", options, () =>
+test("a process whose log cannot be written continues, and stops on request", options, () =>
   assertGoesOn(false),
 );
 
-test("a process whose log for people cannot be written goes on, too", options, () => assertGoesOn(true));
+test("a process whose pretty log cannot be written continues, too", options, () => assertGoesOn(true));

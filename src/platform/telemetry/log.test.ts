@@ -30,7 +30,7 @@ test("secrets are redacted, up to three levels deep", () => {
   assert.ok(!line.includes("s3cret"), line);
 });
 
-test("redacting changes neither what was logged nor what is no secret, also in a list and in a child's fields", () => {
+test("redacting changes neither the logged object nor other values, also in arrays and child loggers", () => {
   const fields = { tries: [{ token: "s3cret-1", at: 1 }], user: { name: "ops", password: "s3cret-2" } };
   const line = logged((log) => log.child({ secret: "s3cret-3", node: "n1" }).info(fields, "tried"));
   assert.ok(!line.includes("s3cret"), line);
@@ -56,7 +56,7 @@ test("a database error keeps its code and loses the data that it quotes, also as
   }
 });
 
-test("of an error only known fields are logged: not the connection that pg hangs on it", () => {
+test("only known fields of an error are logged, not pg's connection object", () => {
   const error = Object.assign(new Error("lost"), {
     code: "57P01",
     client: { password: "s3cret", secretKey: 530462000 },
@@ -65,11 +65,11 @@ test("of an error only known fields are logged: not the connection that pg hangs
   assert.deepEqual(Object.keys(err).sort(), ["code", "message", "stack", "type"]);
 });
 
-test("what is logged as an error and is none does not stop the log", () => {
+test("a value that is not an error can be logged as one", () => {
   assert.equal(JSON.parse(logged((log) => log.warn({ err: "a string" }, "odd"))).err, "a string");
 });
 
-test("what a request waited for most is named, or its work where that took longer", () => {
+test("the longest wait of a request is named, or its own work if that took longer", () => {
   const waits = { ...noWaits(), body: 20, flush: 90, database: 60 };
   assert.equal(longestWait(waits, 200), "flush");
   assert.equal(longestWait(waits, 300), "work");
@@ -77,11 +77,11 @@ test("what a request waited for most is named, or its work where that took longe
   assert.equal(longestWait(noWaits(), 10), "work");
 });
 
-test("waits are shown to the tenth of a millisecond, those that were there", () => {
+test("existing waits are shown to a tenth of a millisecond", () => {
   assert.deepEqual(shownWaits({ ...noWaits(), body: 1.26, flush: 0.01 }), { body: 1.3 });
 });
 
-test("the waits of a request are found wherever it is worked on, and nobody else's", async () => {
+test("the waits of a request are attributed to it in all asynchronous work, and to no other request", async () => {
   const [one, other] = [noWaits(), noWaits()];
   const found: unknown[] = [];
   for (const waits of [one, other])

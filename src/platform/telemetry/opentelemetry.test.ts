@@ -44,11 +44,11 @@ test("samplers that are based on the caller do as it did, the others do not ask"
   assert.deepEqual(decisions(`00-${TRACE_ID}-${SPAN_ID}-00`, "0"), [true, false, false, false, false, false]);
 });
 
-test("without a caller they do as the name behind their own says", () => {
+test("without a caller, parent-based samplers use their root sampler", () => {
   assert.deepEqual(decisions(undefined, "1"), [true, false, true, true, false, true]);
 });
 
-test("a ratio samples about so many, and the same ones wherever it is asked", () => {
+test("a ratio samples about that share of traces, and the same ones everywhere", () => {
   const ids = Array.from({ length: 4_000 }, () => randomBytes(16).toString("hex"));
   const of = (ratio: string) =>
     tracerTo(NOWHERE, { OTEL_TRACES_SAMPLER: "traceidratio", OTEL_TRACES_SAMPLER_ARG: ratio });
@@ -65,7 +65,7 @@ test("a part of a sampled trace is recorded where nothing else would be", () => 
   assert.equal(part.spanContext().traceId, TRACE_ID);
 });
 
-test("a traceparent is continued, also where a later version adds to it; what is none begins a trace", () => {
+test("a traceparent is continued, including extended later versions; an invalid one begins a trace", () => {
   const tracer = tracerTo(NOWHERE);
   const traceIdOf = (header: string | undefined) =>
     tracer.begin("request", {}, header)?.spanContext().traceId;

@@ -31,12 +31,12 @@ test("the standard variables are read: lists of names and values are percent-enc
   );
 });
 
-test("by default one trace in ten is sampled, and those of callers whose own are", () => {
+test("by default one trace in ten is sampled, and every trace whose caller is sampled", () => {
   const { sampler, samplerRatio } = readConfig(ENDPOINT).telemetry ?? {};
   assert.deepEqual([sampler, samplerRatio], ["parentbased_traceidratio", 0.1]);
 });
 
-test("what cannot be used is refused, and no secret is repeated", () => {
+test("invalid settings are refused, and no secret is repeated", () => {
   const refused: Record<string, string>[] = [
     { OTEL_EXPORTER_OTLP_ENDPOINT: "127.0.0.1:4318" },
     { OTEL_EXPORTER_OTLP_ENDPOINT: "grpc://127.0.0.1:4317" },
@@ -57,7 +57,7 @@ test("what cannot be used is refused, and no secret is repeated", () => {
     );
 });
 
-test("a span comes back from the log as it went there", () => {
+test("a span context survives storage in the log", () => {
   const span = { traceId: "0af7651916cd43dd8448eb211c80319c", spanId: "b7ad6b7169203331", traceFlags: 1 };
   const packed = packTraceContext(span);
   assert.equal(packed.length, 50);

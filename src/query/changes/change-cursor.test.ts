@@ -52,7 +52,7 @@ test("a cursor of another client, of other filters or of another installation is
     assert.equal(other.read(cursor), undefined);
 });
 
-test("whatever is changed, cut off or made up is no cursor", () => {
+test("changed, truncated or invented text is not a cursor", () => {
   const cursor = cursors.write(new Map([[5, 77]]));
   for (let at = 0; at < cursor.length; at += 1) {
     const other = cursor[at] === "A" ? "B" : "A";
@@ -68,7 +68,7 @@ test("whatever is changed, cut off or made up is no cursor", () => {
   );
 });
 
-test("a cursor of another epoch is a former one, and one of nobody's stays none", () => {
+test("a cursor of another epoch is recognized as former; an invented one is not", () => {
   const positions = new Map([[5, 77]]);
   const epochs = [0, 1, 0x01020304];
   for (const written of epochs)

@@ -12,7 +12,7 @@ test("small requests are met in full, and the others share the rest equally", ()
   assert.deepEqual(distribute([500, 500], 300, 50), [150, 150]);
 });
 
-test("all of it is shared out, or everybody has what was wanted", () => {
+test("everything is distributed, unless all demands are met", () => {
   fc.assert(
     fc.property(
       fc.array(fc.nat(1000), { maxLength: 64 }),

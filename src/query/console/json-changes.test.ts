@@ -40,7 +40,7 @@ test("a list in the place of a text is one change, and a field named __proto__ i
   ]);
 });
 
-test("a night that comes, goes or moves among others is compared with itself, and named in the path", () => {
+test("an added, removed or moved night is compared with itself, and named in the path", () => {
   const night = (occupancyDate: string, revenue: number) => ({ occupancyDate, revenue });
   const of = (...daily: object[]) => JSON.stringify({ daily });
   const [first, second, third] = [night("2026-07-14", 1), night("2026-07-15", 2), night("2026-07-16", 3)];

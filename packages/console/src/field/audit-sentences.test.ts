@@ -44,7 +44,7 @@ test("a sentence is texts and placeholders in turn", () => {
   ]);
 });
 
-test("entries in a row that say the same are one line, others stay apart", () => {
+test("groups consecutive entries with the same sentence, and only those", () => {
   const entry = (what: string, detail: object = {}, who = "console:anna") => ({
     who,
     role: "operator",

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { toCsv } from "./csv.ts";
 
-test("rows as CSV: quotes where they are needed, and no formula out of what a partner sent", () => {
+test("rows as CSV: quoted where necessary, and without formulas from partners' data", () => {
   const rows = [
     ["key", "why", "rooms"],
     ['a "b", c', "line\r\nbreak", -3],

@@ -39,7 +39,7 @@ describe("instants in a zone", () => {
     assert.equal(writeExactInstant("2026-07-14T09:26:53.123456Z", ZONE), "14 Jul 2026 11:26:53.123456 CEST");
     assert.equal(zoneName("2026-03-14T09:26:53Z", "Asia/Kolkata"), "GMT+5:30");
   });
-  test("are found again from what is picked, also around the nights of another clock", () => {
+  test("survive the conversion to a picked time and back, also when clocks change", () => {
     for (const instant of [
       "2026-03-28T23:30",
       "2026-03-29T00:59",
@@ -65,7 +65,7 @@ describe("figures in the console", () => {
     assert.equal(writeMoney("n/a"), "n/a");
   });
 
-  test("money is divided to its own digits, halves away from zero", () => {
+  test("money is divided to its number of digits, rounded half away from zero", () => {
     assert.equal(divideMoney("5481.00", 120), "45.68");
     assert.equal(divideMoney("-5481.00", 120), "-45.68");
     assert.equal(divideMoney("5481", 120), "46");
@@ -97,7 +97,7 @@ describe("figures in the console", () => {
     assert.deepEqual(writeMarks([-500_000, 0, 1_000_000]), ["−0.5M", "0", "1M"]);
   });
 
-  test("separators are of the locale, digits and words are not", () => {
+  test("separators follow the locale, digits and words do not", () => {
     try {
       writeNumbersIn("de-DE");
       assert.equal(writeMoney("12345678901234567890.1"), "12.345.678.901.234.567.890,10");
@@ -133,7 +133,7 @@ describe("figures in the console", () => {
 });
 
 describe("instants in the console", () => {
-  test("are for a picker what the address says, to the second", () => {
+  test("formats the address's instant for a picker, to the second", () => {
     assert.equal(pickedInstant("2026-03-14 09:26"), "2026-03-14T09:26");
     assert.equal(pickedInstant("2026-03-14T09:26:53.123456Z"), "2026-03-14T09:26:53");
     assert.equal(pickedInstant("2026-03-14", "end"), "2026-03-14T23:59:59");
@@ -156,7 +156,7 @@ describe("stay dates in the console", () => {
     else process.env["TZ"] = before;
   });
 
-  test("are not asked for while their year is being typed", () => {
+  test("are not queried while their year is being typed", () => {
     for (const typed of ["0002-03-14", "0202-03-14", "2026-02-30"]) assert.equal(isAskedDate(typed), false);
     assert.equal(isAskedDate("2026-03-14"), true);
   });

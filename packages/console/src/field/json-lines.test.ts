@@ -40,7 +40,7 @@ describe("a payload laid out in lines", () => {
     ]);
   });
 
-  test("shows a text that is cut short, or none at all, as far as it goes", () => {
+  test("formats truncated or empty text as far as it goes", () => {
     assert.deepEqual(shown('{"a":[1,2'), ["{", '  "a": [', "    1,", "    2"]);
     assert.deepEqual(shown(""), []);
     assert.deepEqual(shown('{"a":"cut'), ["{", '  "a": "', "  cut"]);

@@ -5,7 +5,7 @@ import { createTestDatabase } from "../../../../test/support/database.ts";
 import type { ShardGroup, ShardMap } from "./shard-groups.ts";
 import { WorkerLogWriter } from "./worker-log-writer.ts";
 
-test("a flush of two shard groups whose session is lost fails with what the server said last", async (t) => {
+test("a flush of two shard groups whose session is lost fails with the server's last error", async (t) => {
   const database = await createTestDatabase();
   t.after(() => database.drop());
   const client = new pg.Client(database.clientConfig);

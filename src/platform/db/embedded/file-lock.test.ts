@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { tryLock, waitForLock } from "./file-lock.ts";
 
-test("waiting for a lock ends in its time, though the machine's clock stands still or goes back", async (t) => {
+test("waiting for a lock ends in time even if the wall clock stops or is set back", async (t) => {
   const directory = await mkdtemp(join(tmpdir(), "bellhop-lock-"));
   t.after(() => rm(directory, { recursive: true }));
   const path = join(directory, "lock");
@@ -19,7 +19,7 @@ test("waiting for a lock ends in its time, though the machine's clock stands sti
   lock.release();
 });
 
-test("waiting for a lock ends with the reason of a signal that is aborted meanwhile", async (t) => {
+test("an aborted wait for a lock fails with the signal's reason", async (t) => {
   const directory = await mkdtemp(join(tmpdir(), "bellhop-lock-"));
   t.after(() => rm(directory, { recursive: true }));
   const path = join(directory, "lock");
