@@ -218,7 +218,7 @@ describe("what the database keeps encrypted", () => {
     for (const words of [["reseal"], ["rotate"], ["rotate", "--leaked"], ["revoke", kid]]) {
       const refused = await run(...words);
       assert.equal(refused.code, 1, words.join(" "));
-      assert.match(refused.err, /do not know this KEY_ENCRYPTION_KEY/);
+      assert.match(refused.err, /lack this KEY_ENCRYPTION_KEY/);
     }
     assert.equal(await behind(second), 0);
     const forced = await run("reseal", "--force", "--json");

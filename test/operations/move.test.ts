@@ -117,7 +117,7 @@ describe("bellhop move", () => {
 
   test("takes nothing into a database that is not empty", async () => {
     const to = await createTestDatabase();
-    await assert.rejects(moveFrom(from, to), /not empty/);
+    await assert.rejects(moveFrom(from, to), /contains a Bellhop installation/);
     await (await open(from)).close();
     await to.drop();
   });

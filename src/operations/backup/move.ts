@@ -34,7 +34,7 @@ const MOVING_NOTE = `A bellhop move of this database is running or was interrupt
 const leavingNote = ({ toName }: Pick<MoveOptions, "toName">) =>
   `A bellhop move of this database is running or was interrupted, and ${toName} already accepts batches: run the same command again.`;
 const movedNote = ({ toName }: Pick<MoveOptions, "toName">) =>
-  `This database was moved to ${toName}: use that one. To go on here all the same, ${UNDO}.`;
+  `This database was moved to ${toName}: use that one. To keep using this database nevertheless, ${UNDO}.`;
 const REHEARSAL_NOTE =
   "This database is a copy made by bellhop move --rehearsal: drop it, or run bellhop move, which replaces it.";
 const ACCEPTING_NOTE =

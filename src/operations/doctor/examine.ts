@@ -52,8 +52,8 @@ async function examineDatabase(config: Config, explain: Examined["explain"]): Pr
       return [
         warning(
           "database.reach",
-          `There is no database in ${config.dataDir} yet.`,
-          "The first start makes one. If there has been one, DATA_DIR or DATABASE_URL differs from the service's.",
+          `${config.dataDir} contains no database yet.`,
+          "The first start creates one. If one exists, DATA_DIR or DATABASE_URL differs from the service's.",
           "Start the service, or give this command the service's environment.",
         ),
       ];

@@ -263,7 +263,7 @@ export async function lastWords(home: ServerHome): Promise<string> {
   const fatal = text.split("\n").findLast((line) => /FATAL|PANIC/.test(line));
   const said =
     fatal?.replace(/^.*?(FATAL|PANIC): +/, "") ?? (text === start ? text.trim().replaceAll("\n", " ") : "");
-  return said || "it did not say why";
+  return said || "it logged no reason";
 }
 
 /** A drain has 10 s in total. Recovery at the next start replaces a checkpoint that was cut short. */
