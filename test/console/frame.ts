@@ -57,6 +57,21 @@ export const describeFrame = ({ service, hotel, inWindow, visit }: ConsoleFixtur
 
     const nameIt = () => set("name", "Hôtel du Louvre");
 
+    inWindow(
+      "a console that was opened without a database appears once there is one",
+      async (page, complaints) => {
+        const unavailable = { exception: "bellhop.accept.Unavailable", message: "No database." };
+        await page.route(/console\/api\/session/, (route) =>
+          route.fulfill({ status: 503, headers: { "retry-after": "1" }, json: unavailable }),
+        );
+        await page.goto(`${service().address}/console/`);
+        await page.getByText(unavailable.message).waitFor();
+        await page.unrouteAll({ behavior: "ignoreErrors" });
+        await page.getByRole("heading", { name: "Portfolio" }).waitFor();
+        complaints.length = 0;
+      },
+    );
+
     inWindow("the search is opened, used and left by keyboard, and axe finds nothing wrong", async (page) => {
       await nameIt();
       await visit(page, "/requests");

@@ -242,10 +242,12 @@ export function useAnswers<Answer>(
   return { ...asked, error, data: data ?? before.current, isOld: data === undefined && error === null };
 }
 
+/** Without it there is no page, so the console retries when the service says so. */
 export function useSession(): Omit<Asked<SessionAnswer>, "isOld"> {
   return useQuery<SessionAnswer, CallError>({
     queryKey: SESSION,
     queryFn: () => ask<SessionAnswer>("session"),
+    refetchInterval: ({ state }) => (state.error?.retryAfterSeconds ?? 0) * 1000 || false,
     staleTime: Number.POSITIVE_INFINITY,
   });
 }
