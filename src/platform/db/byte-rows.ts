@@ -46,7 +46,7 @@ export class ByteRows {
           missingBytes = head.readUInt32BE(1) - LENGTH_BYTES;
           row = head[0] === DATA_ROW ? this.#make(missingBytes) : undefined;
           // pg copies what follows an incomplete message, so it keeps no view of the chunk.
-          if (row === undefined) pass(Buffer.from(head));
+          if (row === undefined) pass(head);
           if (head[0] === READY_FOR_QUERY) {
             stream.off("data", take).on("data", pass);
             pass(Buffer.from(chunk.subarray(at)));
