@@ -61,6 +61,7 @@ export async function startServiceProcess(options: ServiceOptions = {}): Promise
     const settings = join(await serverDirectory(dataDir), "postgres", "postgresql.conf");
     await appendFile(settings, "\nshared_preload_libraries = 'pg_stat_statements'\n");
   }
+  await warmCompileCache(options.nodeOptions ?? [], environment);
   const child = await spawnService(options.nodeOptions ?? [], environment, logFile, options.groupFile);
   const stop = async () => {
     await end(child);
@@ -81,6 +82,16 @@ export async function startServiceProcess(options: ServiceOptions = {}): Promise
     await stop();
     throw error;
   }
+}
+
+/** As an installation does; flags of V8 are part of the cache's key. */
+async function warmCompileCache(
+  nodeOptions: readonly string[],
+  environment: NodeJS.ProcessEnv,
+): Promise<void> {
+  const flags = nodeOptions.filter((option) => option.startsWith("--trace"));
+  const script = join(ROOT, "bin", "warm-compile-cache.mjs");
+  await promisify(execFile)(process.execPath, [...flags, script], { env: environment, cwd: ROOT });
 }
 
 async function spawnService(
