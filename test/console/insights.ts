@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import type { Page } from "playwright-core";
+import { refreshFigures } from "../../src/insight/property-figures.ts";
 import { violationsOf } from "./axe.ts";
 import type { ConsoleFixture } from "./console-fixture.ts";
 
-export const describeInsights = ({ hotel, inWindow, visit }: ConsoleFixture) =>
+export const describeInsights = ({ service, hotel, inWindow, visit }: ConsoleFixture) =>
   describe("the insights of a property in the console", () => {
     inWindow("reads the pace curve by pointer and by keys", async (page) => {
       await visit(
@@ -189,6 +190,7 @@ export const describeInsights = ({ hotel, inWindow, visit }: ConsoleFixture) =>
     });
 
     inWindow("names a currency in the portfolio's rows only where there are several", async (page) => {
+      await refreshFigures(service().pool);
       let currency: string | null = null;
       await page.route(/console\/api\/portfolio\?/, async (route) => {
         const { totals, ...rest } = (await (await route.fetch()).json()) as { totals: object[] };
