@@ -16,6 +16,8 @@ export interface Basis {
   readonly tables: readonly TableName[];
   /** The Bellhop version. */
   readonly version: string;
+  /** Derived from a key of the installation. */
+  readonly installation: string;
   /** Changes with a restore, which reuses change numbers. */
   readonly epoch: number;
   /** Changes with an erasure or deletion. */

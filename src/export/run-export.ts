@@ -58,10 +58,11 @@ const PAGE_ROWS = 5_000;
 const SNAPSHOT = { isolation: "repeatable read", readOnly: true } as const;
 const NOTHING_YET = new Date(0).toISOString();
 
-/** A text that changes with each erasure (whose version rises when it starts) and each deletion of a property. */
+/** A text of the installation, and one that changes with each erasure (whose version rises when it starts) and each deletion of a property. */
 const readPrivacy = namedStatement(
   "read-privacy-state",
-  `select concat_ws('/', version,
+  `select (select left(encode(sha256(value::bytea), 'hex'), 16) from bellhop.instance where name = 'privacy.list') as installation,
+    concat_ws('/', version,
     (select count(*) from bellhop.erasure where finished_at is not null),
     (select count(*) || '/' || max(deleted_at) from bellhop.property where deleted_at is not null)) as privacy
   from bellhop.privacy_version`,
@@ -76,6 +77,7 @@ const REASONS: Readonly<Record<keyof Basis, string>> = {
   format: "another format was requested",
   tables: "other tables were requested",
   version: "Bellhop was upgraded",
+  installation: "the folder had an export of another installation",
   epoch: "the database was restored",
   privacy: "personal data was erased, or a property deleted",
 };
@@ -275,7 +277,7 @@ async function readBasis(
   options: ExportOptions,
   before: Basis | undefined,
 ): Promise<Basis> {
-  const { rows } = await client.query<{ privacy: string }>(readPrivacy);
+  const { rows } = await client.query<Pick<Basis, "installation" | "privacy">>(readPrivacy);
   const asked = options.tables ?? before?.tables ?? TABLE_NAMES;
   return {
     format: options.format ?? before?.format ?? "parquet",
@@ -285,6 +287,7 @@ async function readBasis(
     ),
     version: CODE_VERSION,
     epoch: await readCursorEpoch(client),
+    installation: rows[0]?.installation ?? "",
     privacy: rows[0]?.privacy ?? "",
   };
 }

@@ -11,6 +11,7 @@ import { type ExportOptions, runExport } from "../../src/export/run-export.ts";
 import { TABLE_NAMES } from "../../src/export/tables.ts";
 import { bucketOf } from "../../src/ingest/log/part-name.ts";
 import { bellhop } from "../support/command.ts";
+import { createTestDatabase } from "../support/database.ts";
 import { run } from "../support/erasure-fixture.ts";
 import { insightItems } from "../support/insight-fixture.ts";
 import {
@@ -355,6 +356,18 @@ describe("an export", () => {
     const { receivedBefore } = settled.manifest.position;
     assert.ok(receivedBefore > "2020");
     assert.equal((await exportTo(folder, { pool })).manifest.position.receivedBefore, receivedBefore);
+  });
+
+  test("starts over with the database of another installation, and has nothing of the former one", async () => {
+    const folder = newFolder();
+    await exportTo(folder);
+    const { clientConfig, pool, drop } = await createTestDatabase();
+    // Databases of tests are copies of one.
+    await pool.query("update bellhop.instance set value = reverse(value) where name = 'privacy.list'");
+    const next = await exportTo(folder, { clientConfig, pool });
+    assert.equal(next.full, "the folder had an export of another installation");
+    assert.deepEqual((await stateOf(folder))["records"], []);
+    await drop();
   });
 
   test("starts over after an erasure, and the guest is in no file", async () => {
