@@ -169,7 +169,7 @@ export const describeOperator = ({ service, hotel, inWindow, visit }: ConsoleFix
         await discard();
         await page.getByText("59 of 60 records discarded, 1 failed.").waitFor();
         const failed = page.getByRole("dialog").getByRole("row").last();
-        assert.match(await failed.innerText(), /This record was released already/);
+        assert.match(await failed.innerText(), /This record was already released/);
         assert.deepEqual(await violationsOf(page), []);
         await page.getByRole("button", { name: "Close" }).click();
         await page.getByText("No record that matches is quarantined").waitFor();
@@ -293,7 +293,7 @@ export const describeOperator = ({ service, hotel, inWindow, visit }: ConsoleFix
         const save = () => dialog.getByRole("button", { name: "Save" }).click();
         await save();
         // Every answer is read again after the refusal.
-        await dialog.getByText("The token burst is a whole number from 1 to 1000.").waitFor();
+        await dialog.getByText("The token burst must be a whole number from 1 to 1000.").waitFor();
         await page.getByText("reservations:write", { exact: true }).first().waitFor();
         complaints.splice(0);
         await page.getByLabel("Burst of tokens").fill("");
