@@ -53,5 +53,5 @@ test("every default is a valid value, and an unknown name gets the list of setti
   for (const setting of SETTINGS)
     if (setting.fallback !== null)
       assert.equal(readSettingValue(setting, setting.fallback), setting.fallback);
-  assert.throws(() => settingNamed("toString"), /there is occupancyBase, timeZone/);
+  assert.throws(() => settingNamed("toString"), /the settings are occupancyBase, timeZone/);
 });
