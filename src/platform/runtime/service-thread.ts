@@ -73,9 +73,14 @@ export function createThreadLogger(
  */
 const HEAP_GROWTH_PERCENT = 150;
 
+/** The young generations of a thread, of three spaces, in MB. Those of HTTP threads stay small for floods of bodies (docs/decisions/0004). */
+const YOUNG_MB: Readonly<Record<ThreadKind, number>> = { http: 12, apply: 24 };
+
 /** Applies to the heaps of all threads. Call before the first one is started. */
 export function letHeapsGrow(): void {
   setFlagsFromString(`--heap-growing-percent=${HEAP_GROWTH_PERCENT}`);
+  // The main thread's heap is made. For the others the option (bin/process-environment.mjs) would override YOUNG_MB.
+  setFlagsFromString("--max-semi-space-size=0");
 }
 
 /** A stopped thread that takes longer to exit is terminated. */
@@ -105,7 +110,7 @@ export class ServiceThread<Theirs extends ThreadCalls> {
     this.#worker = new Worker(new URL("../../service/thread-entry.ts", import.meta.url), {
       name,
       workerData,
-      resourceLimits: { maxOldGenerationSizeMb: parts.heapMbMax },
+      resourceLimits: { maxOldGenerationSizeMb: parts.heapMbMax, maxYoungGenerationSizeMb: YOUNG_MB[kind] },
     });
     this.#channel = new Channel(this.#worker, { ...main, log: (lines: string) => writeLines(log, lines) });
     const { promise, resolve } = Promise.withResolvers<Error>();
