@@ -60,6 +60,9 @@ export async function openWindow(
   const context = await browser.newContext({ viewport: DESK, ...options });
   const page = await context.newPage();
   const complaints: string[] = [];
+  // As browsers do where the service has just closed a connection that was idle.
+  const get = page.request.get.bind(page.request);
+  page.request.get = (url, options) => get(url, { maxRetries: 2, ...options });
   page.on("pageerror", (error) => complaints.push(error.message));
   page.on("console", (message) => {
     const isReported = message.type() === "error" || message.type() === "warning";
