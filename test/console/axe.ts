@@ -19,10 +19,16 @@ const ASKED = {
 /** What is right is not described, element by element, and no address is asked for: pages have no frames, and styles of their own. */
 const VIOLATIONS_ALONE = { resultTypes: ["violations"], iframes: false, preload: false };
 
+/** What fades in has not its colours yet; what repeats for ever is not waited for. */
+const UNTIL_FADED_IN = `Promise.allSettled(document.getAnimations()
+  .filter(({ effect }) => Number.isFinite(effect?.getComputedTiming().endTime))
+  .map(({ finished }) => finished)).then(() => undefined)`;
+
 /** What axe finds wrong on a page, a line each: none is the goal. */
 export async function violationsOf(page: Page, asked: keyof typeof ASKED = "all"): Promise<string[]> {
   // By the debugger's protocol, past the page's policy, which rightly lets no other script in; once a page.
   if ((await page.evaluate("typeof axe")) === "undefined") await page.evaluate(source);
+  await page.evaluate(UNTIL_FADED_IN);
   const options = { ...ASKED[asked], ...VIOLATIONS_ALONE };
   const violations = (await page.evaluate(
     `axe.run(document, ${JSON.stringify(options)}).then(({ violations }) => violations)`,
