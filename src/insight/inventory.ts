@@ -78,11 +78,11 @@ const findStockBefore = namedStatement(
   order by key, version.source_time desc, version.request_id desc, record_index desc`,
 );
 const readStock = readStatement(new URL("./sql/read-stock.sql", import.meta.url));
-/** The first source time, and whether a quarantined record was released. */
+/** The first source time, and whether a quarantined record was released (`resolved_by`: by its index, not all records of the bucket). */
 const findFirstStock = namedStatement(
   "find-first-stock",
   `select floor(extract(epoch from min(source_time)) * 1000)::float8 as ms, exists (
-    select from bellhop.quarantine where bucket = $1 and property_id = $2 and resource = 'i' and state = 'r') as "hasReleased"
+    select from bellhop.quarantine where bucket = $1 and property_id = $2 and resource = 'i' and state = 'r' and resolved_by is not null) as "hasReleased"
   from bellhop_state.inventory_version where bucket = $1 and property_id = $2`,
 );
 
