@@ -42,9 +42,8 @@ try {
 } catch (error) {
   fail(error.message);
 }
-await buildPages();
 const node = nodeOr(() => findNode(root));
-if (isNew) await warmCompileCache();
+await Promise.all([buildPages(), isNew && warmCompileCache()]);
 run(node);
 
 /**
