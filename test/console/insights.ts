@@ -345,6 +345,7 @@ export const describeInsights = ({ service, hotel, inWindow, visit }: ConsoleFix
       );
       await page.getByText("View as table").click();
       const before = page.locator("td[data-head='Rooms last year']");
+      await before.first().waitFor();
       assert.deepEqual(new Set(await before.allInnerTexts()), new Set(["–"]));
     });
 
