@@ -26,7 +26,6 @@ const BANNED: readonly (readonly [RegExp, string])[] = [
   [/\bas it was sent\b/, "verbatim"],
   [/\bby itself\b/, "alone, automatically"],
   [/\blanes?\b/, "log writer"],
-  [/\blong way\b/, "bulk applier"],
   [/\blooks? around\b/, "cluster view"],
   [/\bcomplaints?\b/, "usage error, finding"],
   [/\bgives? way\b/, "runs at lower priority"],

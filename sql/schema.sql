@@ -37,6 +37,17 @@ create table bellhop.applied_part (
   constraint applied_part_pkey PRIMARY KEY (bucket, request_id)
 );
 
+create table bellhop.applied_piece (
+  bucket smallint not null,
+  until_record integer not null,
+  request_id uuid not null,
+  warnings_listed integer not null,
+  outcomes text collate "C" not null,
+  details json not null,
+  arrivals json not null,
+  constraint applied_piece_pkey PRIMARY KEY (bucket, request_id, until_record)
+);
+
 create table bellhop.audit_entry (
   audit_id bigint generated always as identity not null,
   occurred_at timestamp with time zone default clock_timestamp() not null,
@@ -261,7 +272,7 @@ create table bellhop.log_writer (
   backend_start timestamp with time zone not null,
   closed_at timestamp with time zone,
   retired_at timestamp with time zone,
-  is_backfill boolean default false not null,
+  yields boolean default false not null,
   constraint log_writer_pkey PRIMARY KEY (log_writer_id)
 );
 

@@ -32,8 +32,8 @@ export interface HttpContext {
   readonly cursorKey: Buffer;
   readonly rateLimiter: RateLimiter;
   readonly acceptLog: AcceptLog;
-  /** The log with separate log writers, which appliers read last; opened with the first backfill batch. */
-  backfillLog(): Promise<AcceptLog>;
+  /** See YieldingLog. */
+  yieldingLog(): Promise<AcceptLog>;
   readonly backfills: BackfillAdmission;
   readonly properties: PropertyRegister;
   /** Redaction of records on arrival. */

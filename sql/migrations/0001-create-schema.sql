@@ -34,8 +34,8 @@ create table bellhop.log_writer (
   backend_start timestamptz not null,
   closed_at timestamptz,
   retired_at timestamptz,
-  -- Batches of backfills are written in log writers of their own, which appliers read after the others (docs/decisions/0007).
-  is_backfill boolean not null default false
+  -- Large batches and those of backfills have log writers of their own, which appliers read after the others (docs/decisions/0007).
+  yields boolean not null default false
 );
 create index log_writer_unretired on bellhop.log_writer (log_writer_id) where retired_at is null;
 
@@ -112,6 +112,19 @@ create table bellhop.request_outcome (
   details json,
   warned_count integer generated always as (bellhop.count_warned(details)) stored,
   primary key (bucket, request_id)
+);
+
+-- What has been applied of a large part so far, a row for each transaction. The last transaction writes its request_outcome from these
+-- rows and deletes them. until_record: how many records of the part, rejected ones included, were done after it.
+create table bellhop.applied_piece (
+  bucket smallint not null,
+  until_record integer not null,
+  request_id uuid not null,
+  warnings_listed integer not null,
+  outcomes text collate "C" not null,
+  details json not null,
+  arrivals json not null,
+  primary key (bucket, request_id, until_record)
 );
 
 -- Quarantined records. state: 'q' quarantined, 'r' released, 'd' discarded.

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it, test } from "node:test";
 import { logPart as part } from "../../test/support/log-part.ts";
 import { packBody } from "../ingest/log/stored-body.ts";
-import { classifyPart, type PartClass, Scheduler } from "./applier.ts";
+import { isLarge, Scheduler } from "./applier.ts";
 import type { LogPart } from "./backlog.ts";
 
 const OWNED = [1, 2, 3];
@@ -47,36 +47,40 @@ test("a bucket that failed waits five seconds at most, and one that is no longer
   assert.deepEqual(turns.next(OWNED, 5_000).buckets, [3]);
 });
 
-/** Large ones have a capital for a name, bulk ones a digit. */
-const classify = ({ requestId }: LogPart): PartClass => ({
-  isLarge: requestId >= "A" && requestId < "a",
-  isBulk: requestId < "A",
-});
+/** Large ones have a capital for a name. */
+const isCapital = ({ requestId }: LogPart) => requestId < "a";
 const namesOf = (parts: readonly LogPart[]) => parts.map(({ requestId }) => requestId).join("");
 
 describe("small parts", () => {
   it("precede large ones of other buckets, which then alternate with them", () => {
-    const turns = new Scheduler({ classify });
+    const turns = new Scheduler(isCapital);
     assert.equal(
-      namesOf(turns.choose([part(1, "A"), part(2, "b"), part(3, "C"), part(3, "d"), part(4, "e")]).parts),
+      namesOf(turns.choose([part(1, "A"), part(2, "b"), part(3, "C"), part(3, "d"), part(4, "e")])),
       "be",
     );
-    assert.equal(namesOf(turns.choose([part(1, "A"), part(3, "C"), part(3, "d"), part(5, "f")]).parts), "A");
-    assert.equal(namesOf(turns.choose([part(3, "C"), part(3, "d"), part(5, "f")]).parts), "f");
-    assert.equal(namesOf(turns.choose([part(3, "C"), part(3, "d"), part(6, "g")]).parts), "C");
-    assert.equal(namesOf(turns.choose([part(3, "d"), part(6, "g")]).parts), "dg");
+    assert.equal(namesOf(turns.choose([part(1, "A"), part(3, "C"), part(3, "d"), part(5, "f")])), "A");
+    assert.equal(namesOf(turns.choose([part(3, "C"), part(3, "d"), part(5, "f")])), "f");
+    assert.equal(namesOf(turns.choose([part(3, "C"), part(3, "d"), part(6, "g")])), "C");
+    assert.equal(namesOf(turns.choose([part(3, "d"), part(6, "g")])), "dg");
   });
 
   it("that precede a large one in their bucket are applied before it, whenever its turn comes", () => {
-    const turns = new Scheduler({ classify });
-    assert.equal(namesOf(turns.choose([part(1, "a"), part(1, "B"), part(1, "c"), part(2, "d")]).parts), "ad");
-    assert.equal(namesOf(turns.choose([part(2, "e"), part(1, "f"), part(1, "B"), part(1, "c")]).parts), "fB");
+    const turns = new Scheduler(isCapital);
+    assert.equal(namesOf(turns.choose([part(1, "a"), part(1, "B"), part(1, "c"), part(2, "d")])), "ad");
+    assert.equal(namesOf(turns.choose([part(2, "e"), part(1, "f"), part(1, "B"), part(1, "c")])), "fB");
+  });
+
+  it("of another log writer precede a large one of their bucket", () => {
+    const turns = new Scheduler(isCapital);
+    const other = { ...part(1, "b"), logWriterId: "2" };
+    assert.equal(namesOf(turns.choose([part(1, "A"), other, part(1, "c")])), "b");
+    assert.equal(namesOf(turns.choose([part(1, "A"), { ...other, requestId: "d" }, part(1, "c")])), "A");
   });
 
   it("without waiting batches, large ones are taken together without delay", () => {
-    const turns = new Scheduler({ classify });
+    const turns = new Scheduler(isCapital);
     for (let times = 0; times < 2; times += 1)
-      assert.equal(namesOf(turns.choose([part(1, "A"), part(2, "B"), part(2, "c")]).parts), "ABc");
+      assert.equal(namesOf(turns.choose([part(1, "A"), part(2, "B"), part(2, "c")])), "ABc");
   });
 });
 
@@ -94,57 +98,10 @@ it("is large from 256 bookings that are to be applied, and no push of two years 
       { ...of(256), rejectedIndexes },
       { ...of(730), resource: "i" as const },
       { layout: null },
-    ].map((more) => classifyPart({ ...part(1, "a"), ...more }).isLarge),
-    [false, true, false, false, false],
+      { layout: null, progress: { untilRecord: 0, warningsListed: 0 } },
+    ].map((more) => isLarge({ ...part(1, "a"), ...more })),
+    [false, true, false, false, false, true],
   );
-});
-
-describe("what goes to the bulk applier", () => {
-  const choose = (parts: readonly LogPart[], handsOverBulk = true) =>
-    new Scheduler({ classify, handsOverBulk }).choose(parts);
-
-  it("is a bucket whose next part is bulk, with all later parts", () => {
-    const parts = [part(1, "1"), part(2, "b"), part(1, "c"), part(2, "d"), part(1, "5")];
-    const { parts: live, bulk } = choose(parts);
-    assert.equal(namesOf(live), "bd");
-    assert.deepEqual(bulk, [1]);
-  });
-
-  it("is not yet a bucket that has something else before: that is applied first, and nothing behind the bulk part", () => {
-    const parts = [part(1, "a"), part(2, "b"), part(1, "3"), part(1, "d"), part(2, "e")];
-    const { parts: live, bulk } = choose(parts);
-    assert.equal(namesOf(live), "abe");
-    assert.deepEqual(bulk, []);
-  });
-
-  it("is nothing where nothing is bulk, and without a bulk applier", () => {
-    const parts = [part(1, "a"), part(2, "b")];
-    assert.deepEqual(choose(parts), { parts, bulk: [] });
-    const withBulk = [part(1, "1"), part(2, "b")];
-    assert.deepEqual(choose(withBulk, false), { parts: withBulk, bulk: [] });
-  });
-
-  it("goes before the order of small and large: neither of them waits for bulk", () => {
-    const { parts: live, bulk } = choose([part(1, "1"), part(2, "B"), part(3, "c")]);
-    assert.equal(namesOf(live), "c");
-    assert.deepEqual(bulk, [1]);
-  });
-
-  it("is a part of 2,000 records or 1 MiB stored, and whatever belongs to a backfill", () => {
-    const of = (bytes: number, isBackfill = false) => ({
-      ...part(1, "a"),
-      ...packBody(Buffer.from("{}"), [{ index: 0, start: 0, end: 2 }]),
-      body: Buffer.alloc(bytes),
-      isBackfill,
-    });
-    const records = Array.from({ length: 2_000 }, (_, index) => ({ index, start: 0, end: 2 }));
-    const many = { ...part(1, "a"), ...packBody(Buffer.from("{}"), records) };
-    const classified = [of(1), of(1_048_575), of(1_048_576), of(1, true), many, { ...many, body: null }];
-    assert.deepEqual(
-      classified.map((one) => classifyPart(one).isBulk),
-      [false, false, true, true, true, false],
-    );
-  });
 });
 
 test("runs grow from few records to many with each transaction that is committed soon", () => {

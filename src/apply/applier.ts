@@ -3,8 +3,8 @@ import { recordCountOf } from "../ingest/log/stored-body.ts";
 import type { Siblings } from "../platform/runtime/shared-memory.ts";
 import { machineTime, type Time } from "../platform/runtime/time.ts";
 import type { OutcomeCounts } from "./apply-parts.ts";
-import type { LogPart } from "./backlog.ts";
-import { type Lease, LeaseLost, Leases } from "./leases.ts";
+import { isComplete, type LogPart } from "./backlog.ts";
+import { LeaseLost, Leases } from "./leases.ts";
 import {
   type ApplySession,
   applyRun,
@@ -15,21 +15,10 @@ import {
   readParts,
   recordsOf,
 } from "./pipeline.ts";
-import {
-  type ClusterSession,
-  EventLoopDelays,
-  FairShare,
-  type Rebalanced,
-  type Rebalancer,
-  type WaitingSession,
-} from "./rebalance.ts";
+import { EventLoopDelays, FairShare, type Rebalanced, type WaitingSession } from "./rebalance.ts";
 
 /** About 20 ms of an applier. A push of 730 inventory dates stays below it: applying those apart cost a tenth more CPU. */
 const LARGE_RECORDS: Readonly<Record<ResourceLetter, number>> = { i: 1_000, r: 256, g: 256 };
-/** A part of this size takes an applier tenths of a second (docs/decisions/0007). A push of 730 dates must stay below it. */
-const BULK_RECORDS = 2_000;
-const BULK_STORED_BYTES = 1_048_576;
-
 /** Larger transactions are hardly cheaper per record, and lose more work when a node is killed. */
 const RECORDS_MAX = 2_000;
 const RECORDS_GROWTH = 4;
@@ -40,35 +29,28 @@ const REST_MS_MAX = 50;
 const RETRY_MS_MAX = 5_000;
 const RETRY_MS_FIRST = 100;
 
-/** Determines when a part is applied. */
-export interface PartClass {
-  /** Slow enough for senders to notice, so small parts of other buckets go first. */
-  readonly isLarge: boolean;
-  /** Goes to the bulk applier, so that live parts never wait for it. */
-  readonly isBulk: boolean;
-}
-
-/** Classifies a part by its records and bytes. Parts of backfills are bulk whatever their size. */
-export function classifyPart({ resource, layout, body, rejectedIndexes, isBackfill }: LogPart): PartClass {
+/** Whether a part, or the next piece of it, is slow enough for senders to notice, so that small parts go first. */
+export function isLarge({ resource, layout, rejectedIndexes, progress }: LogPart): boolean {
   const records = layout === null ? 0 : recordCountOf(layout);
-  const isBulk = isBackfill === true || records >= BULK_RECORDS || (body?.length ?? 0) >= BULK_STORED_BYTES;
-  return {
-    isLarge: records - rejectedIndexes.size >= LARGE_RECORDS[resource],
-    isBulk: layout !== null && body !== null && isBulk,
-  };
+  return progress !== undefined || records - rejectedIndexes.size >= LARGE_RECORDS[resource];
 }
 
-/** The parts before the first in each bucket for which `stops` holds, and that first part by bucket. */
-function before(
+/** The parts before the first large one of each log writer and bucket, and the first large one of all. */
+function smallOf(
   parts: readonly LogPart[],
-  stops: (part: LogPart) => boolean,
-): { readonly parts: readonly LogPart[]; readonly stopped: ReadonlyMap<number, LogPart> } {
-  const stopped = new Map<number, LogPart>();
-  const taken = parts.filter((part) => {
-    if (!stopped.has(part.bucket) && stops(part)) stopped.set(part.bucket, part);
-    return !stopped.has(part.bucket);
+  large: (part: LogPart) => boolean,
+): { readonly small: readonly LogPart[]; readonly firstLarge: LogPart | undefined } {
+  const stopped = new Set<string>();
+  let firstLarge: LogPart | undefined;
+  const small = parts.filter((part) => {
+    const place = `${part.bucket} ${part.logWriterId}`;
+    if (!stopped.has(place) && large(part)) {
+      stopped.add(place);
+      firstLarge ??= part;
+    }
+    return !stopped.has(place);
   });
-  return { parts: taken, stopped };
+  return { small, firstLarge };
 }
 
 /** The buckets to read now. `polled`: the turn used up a poll, so reading them again needs another one. */
@@ -83,35 +65,26 @@ interface Retry {
   readonly failures: number;
 }
 
-export interface SchedulerOptions {
-  /** Default: `classifyPart`. */
-  readonly classify?: ((part: LogPart) => PartClass) | undefined;
-  /** Leave bulk parts to the bulk applier. */
-  readonly handsOverBulk?: boolean;
-}
-
 /**
  * Chooses what an applier applies next, and how much per transaction. In order of priority:
  *
  * 1. a bucket whose transaction failed, alone, once its delay has passed;
- * 2. live parts before backfills (read-backlog.sql) and bulk parts (bulk applier);
- * 3. small parts before large ones, which take turns with them one at a time.
+ * 2. live parts before large ones and those of backfills, which yield for some seconds (read-backlog.sql);
+ * 3. small parts before large ones, or a piece of one, which take turns with them one at a time.
  *
  * Hinted buckets are read at once, all buckets when a poll is due. Transactions start small and grow while commits are fast.
  * Times are milliseconds of any monotonic clock.
  */
 export class Scheduler {
-  readonly #classify: (part: LogPart) => PartClass;
-  readonly #handsOverBulk: boolean;
+  readonly #isLarge: (part: LogPart) => boolean;
   readonly #retries = new Map<number, Retry>();
   #hinted = new Set<number>();
   #pollDue = true;
   #isLargeNext = false;
   #recordsMax = FIRST_RECORDS;
 
-  constructor({ classify = classifyPart, handsOverBulk = false }: SchedulerOptions = {}) {
-    this.#classify = classify;
-    this.#handsOverBulk = handsOverBulk;
+  constructor(large = isLarge) {
+    this.#isLarge = large;
   }
 
   /** Whether `next` may return buckets now. */
@@ -150,24 +123,20 @@ export class Scheduler {
     return { buckets, polled };
   }
 
-  /** Chooses the parts of the next transaction (a prefix of each bucket), and the buckets whose next part is bulk. */
-  choose(read: readonly LogPart[]): { readonly parts: readonly LogPart[]; readonly bulk: readonly number[] } {
-    const live = before(read, (part) => this.#handsOverBulk && this.#classify(part).isBulk);
-    const begun = new Set(live.parts.map(({ bucket }) => bucket));
-    const bulk = [...live.stopped.keys()].filter((bucket) => !begun.has(bucket));
-    return { parts: this.#smallBeforeLarge(live.parts), bulk };
-  }
-
-  #smallBeforeLarge(parts: readonly LogPart[]): readonly LogPart[] {
-    const small = before(parts, (part) => this.#classify(part).isLarge);
-    const [first] = small.stopped.values();
+  /** Chooses the parts of the next transaction, a prefix of each log writer and bucket. */
+  choose(read: readonly LogPart[]): readonly LogPart[] {
+    const { small, firstLarge } = smallOf(read, this.#isLarge);
     const isLargeNext = this.#isLargeNext;
     this.#isLargeNext = false;
-    if (first === undefined || small.parts.length === 0) return parts;
-    if (isLargeNext)
-      return parts.slice(0, parts.indexOf(first) + 1).filter(({ bucket }) => bucket === first.bucket);
+    if (firstLarge === undefined || small.length === 0) return read;
+    if (isLargeNext) {
+      const { bucket, logWriterId } = firstLarge;
+      return read
+        .slice(0, read.indexOf(firstLarge) + 1)
+        .filter((part) => part.bucket === bucket && part.logWriterId === logWriterId);
+    }
     this.#isLargeNext = true;
-    return small.parts;
+    return small;
   }
 
   /** Records that these buckets were applied or had nothing to apply. */
@@ -233,19 +202,14 @@ export interface ApplierOptions {
   /** The reason why applying is paused, if it is. Called before each transaction. */
   readonly blocked?: () => string | undefined;
   readonly events: ApplierEvents;
-  /** Default: `classifyPart`. */
-  readonly classify?: (part: LogPart) => PartClass;
-  /** Receives the released leases of buckets whose next part is bulk. If absent, bulk parts are applied here. */
-  readonly handOverBulk?: (free: readonly Lease[]) => void;
+  /** Default: `isLarge`. */
+  readonly isLarge?: (part: LogPart) => boolean;
   /** The node's other apply threads, which get buckets when they are idle. */
   readonly siblings?: Siblings;
-  /** Default: `FairShare` among all appliers. */
-  readonly rebalancer?: (session: ClusterSession, leases: Leases) => Rebalancer;
 }
 
-/** The parts of the next transaction, the turn that read them, and the buckets whose next part is bulk. */
+/** The parts of the next transaction and the turn that read them. */
 interface Run extends Turn, ParsedRun {
-  readonly bulk: readonly number[];
   /** Whether the run contains the complete backlog of its buckets. */
   readonly isAll: boolean;
 }
@@ -254,7 +218,7 @@ interface Run extends Turn, ParsedRun {
 interface Holding {
   readonly session: ApplySession;
   readonly leases: Leases;
-  readonly rebalancer: Rebalancer;
+  readonly share: FairShare;
   rebalanceAt: number;
   retireAt: number;
   pollAt: number;
@@ -282,8 +246,7 @@ export class Applier {
     this.#options = options;
     this.#time = options.time ?? machineTime;
     this.#delays = new EventLoopDelays(this.#time);
-    const { classify, handOverBulk } = options;
-    this.#scheduler = new Scheduler({ classify, handsOverBulk: handOverBulk !== undefined });
+    this.#scheduler = new Scheduler(options.isLarge);
   }
 
   start(): void {
@@ -351,11 +314,9 @@ export class Applier {
     const { openSession, owner, events } = this.#options;
     const session = await openSession(owner, (error) => events.failed?.(error));
     const leases = new Leases(session, owner);
-    const rebalancer =
-      this.#options.rebalancer?.(session, leases) ??
-      new FairShare(session, leases, session.presenceId, this.#delays);
+    const share = new FairShare(session, leases, session.presenceId, this.#delays);
     this.#scheduler.beginSession();
-    return { session, leases, rebalancer, rebalanceAt: 0, retireAt: 0, pollAt: 0 };
+    return { session, leases, share, rebalanceAt: 0, retireAt: 0, pollAt: 0 };
   }
 
   async #applyUntilStopped(holding: Holding, succeeded: () => void): Promise<void> {
@@ -374,7 +335,6 @@ export class Applier {
       }
       const run = await this.#passOn(holding, ahead ?? (await this.#readRun(holding)));
       ahead = undefined;
-      if (run !== undefined && run.bulk.length > 0) await this.#handOverBulk(holding, run);
       if (run !== undefined && run.parts.length > 0) ahead = await this.#applyRun(holding, run);
       else if (run !== undefined) this.#scheduler.succeeded(run.buckets);
       succeeded();
@@ -407,11 +367,11 @@ export class Applier {
       holding.retireAt = now + RETIRE_MS;
       await holding.session.retireLogWriters();
     }
-    if (now < holding.rebalanceAt && holding.rebalancer.isDue !== true) return false;
+    if (now < holding.rebalanceAt) return false;
     holding.rebalanceAt = now + REBALANCE_MS * (0.8 + 0.4 * this.#time.chance());
     const isOffered = this.#isOffered;
     this.#isOffered = false;
-    return this.#rebalanced(holding, await holding.rebalancer.rebalance(now, isOffered));
+    return this.#rebalanced(holding, await holding.share.rebalance(now, isOffered));
   }
 
   #rebalanced({ leases }: Holding, { taken, givenUp, ended }: Rebalanced): boolean {
@@ -425,16 +385,17 @@ export class Applier {
 
   /** Reads the next run after the cursors. Undefined if a part cannot be read: its bucket is then retried alone. */
   async #readRun(holding: Holding): Promise<Run | undefined> {
-    const { session, leases, rebalancer } = holding;
+    const { session, leases, share } = holding;
     const turn = this.#scheduler.next(leases.buckets, this.#time.now());
     const { recordsMax } = this.#scheduler;
     const next = turn.buckets.length === 0 ? [] : await session.readBacklog(turn.buckets, recordsMax);
-    rebalancer.onBacklogRead?.(turn.buckets, next);
-    const { parts, bulk } = this.#scheduler.choose(next);
+    share.onBacklogRead(next);
+    const parts = this.#scheduler.choose(next);
     try {
       const run = await readParts(session, parts);
-      const isAll = run.read.length === next.length && recordsOf(run) < recordsMax;
-      return { ...turn, ...run, bulk, isAll };
+      const isAll =
+        run.read.length === next.length && run.read.every(isComplete) && recordsOf(run) < recordsMax;
+      return { ...turn, ...run, isAll };
     } catch (error) {
       this.#options.events.failed?.(error);
       this.#scheduler.failed(bucketsOf(parts), this.#time.now());
@@ -462,13 +423,6 @@ export class Applier {
       parts: run.parts.filter(({ bucket }) => !givenUp.has(bucket)),
       read: run.read.filter(({ part }) => !givenUp.has(part.bucket)),
     };
-  }
-
-  /** Must run between transactions, as `#passOn`. */
-  async #handOverBulk({ leases }: Holding, run: Run): Promise<void> {
-    this.#options.handOverBulk?.(await leases.giveUp(run.bulk));
-    // The bulk parts may have displaced others from the read.
-    this.#scheduler.readAgain(run);
   }
 
   /**

@@ -1,10 +1,12 @@
 import type pg from "pg";
 import { UnreadableRecord, UnstorableFact } from "#contract/parsed-spans.ts";
-import { openLayout, type StoredRecord } from "../ingest/log/stored-body.ts";
+import type { ResourceLetter } from "#contract/resource.ts";
+
+import { openLayout, recordCountOf, type StoredRecord } from "../ingest/log/stored-body.ts";
 import { type Columns, writeItems } from "../platform/db/copy.ts";
 import { isDataError, isMissingWindow } from "../platform/db/database-errors.ts";
 import { writeOutcomeRows } from "../platform/db/dialect.ts";
-import { composeText, readStatement } from "../platform/db/statement.ts";
+import { composeText, namedStatement, readStatement } from "../platform/db/statement.ts";
 import { type AppliedRecord, type ApplyMemory, applyRecords, type NextChange } from "./apply-records.ts";
 import {
   type LogPart,
@@ -94,18 +96,48 @@ type RecordCounts = typeof NO_RECORDS;
 interface FeedArrival extends RecordCounts {
   readonly bucket: number;
   readonly property_id: number;
-  readonly resource: string;
+  readonly resource: ResourceLetter;
   readonly first_request_id: string;
   last_request_id: string;
 }
 
+/** Of these counts, a piece has a share; it has the whole of `batches`. */
+const PIECE_COLUMNS = [
+  "applied",
+  "unchanged",
+  "stale",
+  "duplicate",
+  "quarantined",
+  "rejected",
+  "warned",
+] as const;
 const COLUMN_OF = { a: "applied", u: "unchanged", s: "stale", d: "duplicate", q: "quarantined" } as const;
+
+function keyOf({ property_id, resource }: Pick<FeedArrival, "property_id" | "resource">): string {
+  return `${property_id}${resource}`;
+}
+
+/** The key of any record that an arrival counts. */
+function keyOfArrival(arrival: FeedArrival | undefined): RecordKey | undefined {
+  if (arrival === undefined) return undefined;
+  const { bucket, property_id: propertyId, resource } = arrival;
+  return { bucket, propertyId, resource, key: "" };
+}
 
 /** Counts the records of one transaction by property and resource. Parts must be added in order of receipt. */
 class FeedArrivals {
   readonly #rows = new Map<string, FeedArrival>();
   /** Consecutive records usually have the same property. */
   #last: FeedArrival | undefined;
+
+  /** Adds the counts of an earlier piece of the same part. */
+  addEarlier(rows: readonly FeedArrival[]): void {
+    for (const row of rows) {
+      const known = this.#rows.get(keyOf(row));
+      if (known === undefined) this.#rows.set(keyOf(row), row);
+      else for (const column of PIECE_COLUMNS) known[column] += row[column];
+    }
+  }
 
   add(part: LogPart, of: RecordKey, outcome: OutcomeLetter, isWarned: boolean): void {
     const row = this.#rowOf(part, of);
@@ -130,7 +162,7 @@ class FeedArrivals {
     if (propertyId === 0) return undefined;
     let row = this.#last;
     if (row?.property_id !== propertyId || row.resource !== resource) {
-      const key = `${propertyId}${resource}`;
+      const key = keyOf({ property_id: propertyId, resource });
       row = this.#rows.get(key);
       if (row === undefined) {
         const [first_request_id, last_request_id] = [part.requestId, ""];
@@ -181,6 +213,34 @@ interface PartOutcomes {
   readonly letters: string;
   /** Codes, messages and warnings by record index. */
   readonly details?: Readonly<Record<number, RecordDetails>>;
+}
+
+/** A row of `bellhop.applied_piece`, without its key. */
+interface AppliedPiece {
+  readonly outcomes: string;
+  readonly details: Readonly<Record<number, RecordDetails>>;
+  readonly arrivals: readonly FeedArrival[];
+}
+
+/** The primary key makes applying a piece twice an error. */
+const writePiece = namedStatement(
+  "write-piece",
+  `insert into bellhop.applied_piece (bucket, request_id, until_record, warnings_listed, outcomes, details, arrivals)
+  values ($1, $2, $3, $4, $5, $6, $7)`,
+);
+const takePieces = namedStatement(
+  "take-pieces",
+  `with taken as (
+    delete from bellhop.applied_piece where bucket = $1 and request_id = $2
+    returning until_record, outcomes, details, arrivals
+  )
+  select outcomes, details, arrivals from taken order by until_record`,
+);
+
+/** Reads and deletes what the earlier pieces of a part have left for the last. */
+async function takeEarlier(client: pg.ClientBase, { part, piece }: ReadPart): Promise<AppliedPiece[]> {
+  if (piece?.isLast !== true || piece.fromRecord === 0) return [];
+  return (await client.query<AppliedPiece>({ ...takePieces, values: [part.bucket, part.requestId] })).rows;
 }
 
 /** Writes an outcome row per part, feed arrivals, and the parts of clients that listen. */
@@ -242,33 +302,35 @@ function warningsListedMax(records: number): number {
   return Math.min(10_000, 200 + 10 * records);
 }
 
-/**
- * Applies parts in order of receipt, inside the transaction that has advanced the cursors. Awaits the database at least every
- * `recordsAtOnce` records, so that the thread's live applier gets a turn.
- */
+/** How many warnings of these records may be listed, after those of the part's earlier pieces. */
+function warningsListable({ part, records, piece }: ReadPart): number {
+  if (piece === undefined || part.layout === null) return warningsListedMax(records.length);
+  return Math.max(0, warningsListedMax(recordCountOf(part.layout)) - (part.progress?.warningsListed ?? 0));
+}
+
+/** Applies parts in order of receipt, inside the transaction that has advanced the cursors past the complete ones. */
 export async function applyParts(
   client: pg.ClientBase,
   parts: readonly ReadPart[],
   counters: ChangeCounters,
   memory: ApplyMemory,
-  recordsAtOnce = Number.POSITIVE_INFINITY,
 ): Promise<OutcomeCounts> {
   const applicable: ApplicableRecord[] = [];
   for (const { records } of parts)
     for (const record of records) if (!("code" in record)) applicable.push(record);
-  const applied: (AppliedRecord | RefusedRecord)[] = [];
-  for (let from = 0; from < applicable.length; from += recordsAtOnce) {
-    const some = applicable.slice(from, from + recordsAtOnce);
-    for (const result of await applyIsolatingBadRecords(client, some, counters.take, memory))
-      applied.push(result);
-  }
+  const applied = await applyIsolatingBadRecords(client, applicable, counters.take, memory);
   const quarantined: QuarantinedRecord[] = [];
   const arrivals = new FeedArrivals();
   let next = 0;
+  let allLetters = "";
   const outcomes: PartOutcomes[] = [];
-  for (const { part, records } of parts) {
+  for (const read of parts) {
+    const { part, records, piece } = read;
+    const earlier = await takeEarlier(client, read);
+    for (const of of earlier) arrivals.addEarlier(of.arrivals);
     let letters = "";
-    let listable = warningsListedMax(records.length);
+    const listableBefore = warningsListable(read);
+    let listable = listableBefore;
     const details: Record<number, RecordDetails> = {};
     for (const record of records) {
       const { of, index } = record;
@@ -292,14 +354,35 @@ export async function applyParts(
       quarantined.push({ of, requestId: part.requestId, index, code, message });
       arrivals.add(part, of, "q", false);
     }
-    outcomes.push({ part, letters, details });
-    arrivals.addRejected(part, records[0]?.of);
+    allLetters += letters;
+    if (piece?.isLast === false) {
+      const listed = listableBefore - listable;
+      await client.query({
+        ...writePiece,
+        values: [
+          part.bucket,
+          part.requestId,
+          piece.untilRecord,
+          listed,
+          letters,
+          JSON.stringify(details),
+          JSON.stringify(arrivals.rows()),
+        ],
+      });
+      continue;
+    }
+    arrivals.addRejected(part, records[0]?.of ?? keyOfArrival(earlier[0]?.arrivals[0]));
+    outcomes.push({
+      part,
+      letters: earlier.map((of) => of.outcomes).join("") + letters,
+      details: Object.assign({}, ...earlier.map((of) => of.details), details),
+    });
   }
   await memory.write(client);
   await writeItems(client, "bellhop.quarantine", QUARANTINE, quarantined);
-  await recordOutcomes(client, outcomes, arrivals.rows());
+  if (outcomes.length > 0) await recordOutcomes(client, outcomes, arrivals.rows());
   await counters.write(client);
-  return countOutcomes(outcomes.map(({ letters }) => letters).join(""));
+  return countOutcomes(allLetters);
 }
 
 /** Reads one record of a batch from the log. */

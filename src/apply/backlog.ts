@@ -4,11 +4,11 @@ import { RecordReader, readRecord } from "#contract/read-record.ts";
 import { type ResourceLetter, resourceOf } from "#contract/resource.ts";
 import { latestSourceTime } from "#contract/walk-value.ts";
 import { bucketOf, ID_LOWEST } from "../ingest/log/part-name.ts";
-import type { StoredRecord } from "../ingest/log/stored-body.ts";
+import type { BodyLayout, BodyPiece, StoredRecord } from "../ingest/log/stored-body.ts";
 import { openLayout } from "../ingest/log/stored-body.ts";
 import type { RedactionList } from "../ingest/redact.ts";
 import { readBacklogRows } from "../platform/db/dialect.ts";
-import { composeText, readStatement } from "../platform/db/statement.ts";
+import { composeText, namedStatement, readStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
 import { spanText } from "../platform/runtime/amounts.ts";
 import { type ApplicableRecord, type QuarantinedRecord, UNREADABLE } from "./state/record.ts";
@@ -21,12 +21,12 @@ const READ_TIMEOUT = { query_timeout: 30_000 } as const;
 
 const BACKLOG = new URL("./sql/read-backlog.sql", import.meta.url);
 export const readBacklogStatement = readStatement(BACKLOG, {
-  "log-writers": "(select log_writer_id, is_backfill from bellhop.log_writer where retired_at is null)",
+  "log-writers": "(select log_writer_id, yields from bellhop.log_writer where retired_at is null)",
 });
 /** Reads the log writers given as parameters. */
 const readBacklogOf = {
   ...readBacklogStatement,
-  text: composeText(BACKLOG, { "log-writers": "unnest($7::bigint[], $8::boolean[])" }),
+  text: composeText(BACKLOG, { "log-writers": "unnest($9::bigint[], $10::boolean[])" }),
 };
 const readLogStatement = readStatement(new URL("./sql/read-log.sql", import.meta.url));
 
@@ -35,10 +35,19 @@ const PARTS_OF_MANY = 64;
 /** Stored bytes per read; the part that exceeds it is the last. */
 const STORED_BYTES_TARGET = 8 * 1_048_576;
 
-/** How long a part of a backfill yields to live parts, so that a flood of them cannot delay it for longer. */
-const BACKFILL_YIELDS_MS = 10_000;
-/** About 20 ms of an applier, for which live parts wait. */
-const BACKFILL_RECORDS_TARGET = 200;
+/** How long a large part, or one of a backfill, yields to others, so that a flood of them cannot delay it for longer. */
+const YIELDS_MS = 10_000;
+/** About 20 ms of an applier, for which others wait. */
+const YIELDING_RECORDS_TARGET = 200;
+/** A yielding part with more records or bytes is applied in pieces of about as many, one transaction each (docs/decisions/0007). */
+const PIECE = { records: 500, storedBytes: 262_144, inflatedBytes: 1_048_576 } as const;
+
+/** What the transactions so far have applied of a part. */
+export interface PartProgress {
+  /** How many records of the part, rejected ones included, are done. */
+  readonly untilRecord: number;
+  readonly warningsListed: number;
+}
 
 /** One row of the log: the part of a batch that lies in one bucket, or a resolution. */
 export interface LogPart {
@@ -52,7 +61,8 @@ export interface LogPart {
   readonly clientId?: string;
   readonly target: { readonly requestId: string; readonly index: number } | null;
   readonly rejectedIndexes: ReadonlySet<number>;
-  readonly isBackfill?: boolean;
+  /** How much of it is done, if it is applied in pieces; it then comes without its body. */
+  readonly progress?: PartProgress;
   /** Trace context of the accepting span in hexadecimal digits, if traced. */
   readonly traceContext?: string | null;
   readonly layout: Buffer | null;
@@ -71,7 +81,8 @@ export interface LogRow {
   target_request_id: string | null;
   target_index: number | null;
   rejections: { index: number }[] | null;
-  backfill_id?: string | null;
+  until_record?: number | null;
+  warnings_listed?: number | null;
   trace_context?: string | null;
   layout: Buffer | null;
   body: Buffer | null;
@@ -91,7 +102,9 @@ export function partOf(row: LogRow): LogPart {
         ? null
         : { requestId: row.target_request_id, index: row.target_index },
     rejectedIndexes: new Set((row.rejections ?? []).map(({ index }) => index)),
-    isBackfill: (row.backfill_id ?? null) !== null,
+    ...(row.until_record == null
+      ? {}
+      : { progress: { untilRecord: row.until_record, warningsListed: row.warnings_listed ?? 0 } }),
     traceContext: row.trace_context ?? null,
     layout: row.layout,
     body: row.body,
@@ -133,7 +146,7 @@ export async function readLog(
 }
 
 /**
- * Reads the next parts of these buckets in order of receipt, backfills only if no other part is pending. Empty only if there is
+ * Reads the next parts of these buckets in order of receipt, yielding ones only if no other part is pending. Empty only if there is
  * no backlog. The part that reaches `recordsMax` is the last.
  */
 export async function readBacklog(
@@ -150,8 +163,10 @@ export async function readBacklog(
     Math.max(PARTS_OF_MANY, Math.ceil(recordsMax / buckets.length)),
     recordsMax,
     STORED_BYTES_TARGET,
-    BACKFILL_YIELDS_MS,
-    Math.min(BACKFILL_RECORDS_TARGET, recordsMax),
+    YIELDS_MS,
+    Math.min(YIELDING_RECORDS_TARGET, recordsMax),
+    PIECE.records,
+    PIECE.storedBytes,
   ]);
   return rows.map(partOf);
 }
@@ -292,8 +307,81 @@ export interface ReadPart {
   readonly records: readonly PartRecord[];
   /** By index, redacted bytes of records on the erasure list that are stored verbatim. */
   readonly redacted?: ReadonlyMap<number, Buffer>;
-  /** Decompressed size of the part, which takes a small multiple of that in memory. */
+  /** Decompressed size of the records, which take a small multiple of that in memory. */
   readonly inflatedBytes: number;
+  /** If the part is applied in pieces: which one these records are. */
+  readonly piece?: PieceBounds;
+}
+
+/** The records of a part that one transaction applies, by their positions. */
+interface PieceBounds {
+  readonly fromRecord: number;
+  readonly untilRecord: number;
+  /** Whether no record of the part follows. */
+  readonly isLast: boolean;
+}
+
+/** A piece of a part with what is needed to read it. */
+interface OpenPiece extends PieceBounds {
+  readonly layout: BodyLayout;
+  readonly chunks: BodyPiece;
+  /** The stored bytes of these chunks. */
+  readonly body: Buffer;
+}
+
+/** Whether a part is applied once these records are. */
+export function isComplete({ piece }: ReadPart): boolean {
+  return piece?.isLast !== false;
+}
+
+/** Finds nothing if an erasure has rewritten the part since its layout was read. */
+const readBody = namedStatement(
+  "read-body",
+  `select substring(body from $5 for $6) as body from bellhop.accept_log
+  where bucket = $1 and log_writer_id = $2 and request_id = $3 and layout = $4`,
+);
+
+async function readChunks(
+  client: Queryable,
+  { bucket, logWriterId, requestId, layout }: LogPart,
+  { from, storedBytes }: BodyPiece,
+): Promise<Buffer> {
+  const values = [bucket, logWriterId, requestId, layout, from + 1, storedBytes];
+  const { rows } = await client.query<{ body: Buffer }>({ ...readBody, values });
+  const body = rows[0]?.body;
+  if (body === undefined) throw new Error(`Part ${requestId} of the log has changed while it was read.`);
+  return body;
+}
+
+/** The body of a part that is applied in pieces. */
+export async function readWholeBody(client: Queryable, part: LogPart): Promise<Buffer> {
+  const layout = part.layout && (await openLayout(part, part.layout));
+  if (layout === null) throw new Error(`Part ${part.requestId} of the log has no layout.`);
+  const whole = layout.pieceFrom(0, { records: Number.POSITIVE_INFINITY, bytes: Number.POSITIVE_INFINITY });
+  return readChunks(client, part, whole);
+}
+
+/** Reads the stored bytes of the next piece of a part. */
+export async function openNextPiece(
+  client: Queryable,
+  part: LogPart,
+  { untilRecord: fromRecord }: PartProgress,
+): Promise<OpenPiece> {
+  if (part.layout === null) throw new Error(`Part ${part.requestId} of the log has no layout.`);
+  const layout = await openLayout(part, part.layout);
+  const chunks = layout.pieceFrom(fromRecord, { records: PIECE.records, bytes: PIECE.inflatedBytes });
+  const body = await readChunks(client, part, chunks);
+  const { untilRecord } = chunks;
+  return { layout, chunks, body, fromRecord, untilRecord, isLast: untilRecord === layout.recordCount };
+}
+
+/** The first records of a part whose body has been read, for a replay. */
+export async function openFirstPiece(part: LogPart, untilRecord: number): Promise<OpenPiece> {
+  if (part.layout === null || part.body === null)
+    throw new Error(`Part ${part.requestId} of the log has no body.`);
+  const layout = await openLayout(part, part.layout);
+  const chunks = layout.pieceFrom(0, { records: untilRecord, bytes: Number.POSITIVE_INFINITY });
+  return { layout, chunks, body: part.body, fromRecord: 0, untilRecord, isLast: false };
 }
 
 /** Redacts and reads a record on the erasure list; undefined for all others. */
@@ -309,7 +397,7 @@ function readErased(
 }
 
 /**
- * Reads the accepted records of a part, in order. Records on the redaction list are redacted if they are stored verbatim.
+ * Reads the accepted records of a part or piece, in order. Records on the redaction list are redacted if they are stored verbatim.
  * `settings`, given when a part is first applied, quarantines records with negative counts.
  */
 export async function readPart(
@@ -317,14 +405,19 @@ export async function readPart(
   properties: PropertyDirectory,
   redactions?: RedactionList,
   settings?: RedactionList,
+  piece?: OpenPiece,
 ): Promise<ReadPart> {
-  if (part.layout === null || part.body === null)
+  const body = piece?.body ?? part.body;
+  if (part.layout === null || body === null)
     throw new Error(`Part ${part.requestId} of the log has no body.`);
   const records: PartRecord[] = [];
   const redacted = new Map<number, Buffer>();
-  const layout = await openLayout(part, part.layout);
+  const layout = piece?.layout ?? (await openLayout(part, part.layout));
+  const { fromRecord = 0, untilRecord = layout.recordCount, isLast = true } = piece ?? {};
   const latest = latestSourceTime(part.receivedAt.getTime());
-  for (const chunk of layout.chunksOf(part.body, part.rejectedIndexes)) {
+  let inflatedBytes = 0;
+  for (const chunk of layout.chunksOf(body, part.rejectedIndexes, piece?.chunks)) {
+    inflatedBytes += chunk.bytes.length;
     const reader = new RecordReader(resourceOf(part.resource), chunk.bytes);
     let turnAt = TURN_BYTES;
     let end = 0;
@@ -337,6 +430,7 @@ export async function readPart(
       }
       const index = layout.indexAt(position);
       if (part.rejectedIndexes.has(index) || start === end) continue;
+      if (position < fromRecord || position >= untilRecord) continue;
       const read = readingOf(reader, start, end);
       if (read === undefined) {
         records.push(unreadable(part, index));
@@ -360,7 +454,8 @@ export async function readPart(
   return {
     part,
     records,
-    inflatedBytes: layout.inflatedBytes,
+    inflatedBytes,
     ...(redacted.size === 0 ? {} : { redacted }),
+    ...(piece === undefined ? {} : { piece: { fromRecord, untilRecord, isLast } }),
   };
 }

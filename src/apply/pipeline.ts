@@ -1,5 +1,5 @@
 import type { OutcomeCounts } from "./apply-parts.ts";
-import type { LogPart, ReadPart } from "./backlog.ts";
+import { isComplete, type LogPart, type ReadPart } from "./backlog.ts";
 import type { ChangeCounters, LeaseSession, Leases } from "./leases.ts";
 import type { ClusterSession } from "./rebalance.ts";
 
@@ -11,7 +11,8 @@ import type { ClusterSession } from "./rebalance.ts";
  *  3. open        decrypt and inflate the payload, find each record           backlog.ts
  *  4. decode      key, source time, content hash; quarantine the unreadable   backlog.ts
  *  5. lock        the leases, which assign change numbers                     leases.ts
- *  6. cursors     advance past the parts, where the next read starts          apply-parts.ts
+ *  6. cursors     advance past the parts, where the next read starts, but     apply-parts.ts
+ *                 not before the last piece of a large one
  *  7. look up     current records; an unchanged record usually ends here      apply-records.ts
  *  8. classify    applied, unchanged, stale or duplicate                      state/record.ts
  *  9. warn        about conditions that depend on other records or settings   apply-records.ts
@@ -21,7 +22,7 @@ import type { ClusterSession } from "./rebalance.ts";
  * 13. outcomes    per part; quarantined records; feed arrivals                apply-parts.ts
  * 14. commit
  *
- * A record that the database refuses is found by halving steps 7 to 12 under savepoints (apply-parts.ts). A release or
+ * A large part is applied in pieces, one a transaction (docs/decisions/0007). A record that the database refuses is found by halving steps 7 to 12 under savepoints (apply-parts.ts). A release or
  * discard runs steps 1, 2 and 5, then those of its record (apply-parts.ts). A replay runs 1, 3, 4 and 7 to 12 (replay.ts).
  */
 
@@ -38,7 +39,10 @@ export interface ParsedRun {
   readonly read: readonly ReadPart[];
 }
 
-/** Opens and decodes the batches before the first resolution, up to INFLATED_BYTES_TARGET; if the first part is a resolution, only that. */
+/**
+ * Opens and decodes the batches before the first resolution, up to INFLATED_BYTES_TARGET; if the first part is a resolution, only that.
+ * A part that is applied in pieces is alone in its run.
+ */
 export async function readParts(session: ApplySession, parts: readonly LogPart[]): Promise<ParsedRun> {
   const read: ReadPart[] = [];
   let inflatedBytes = 0;
@@ -46,9 +50,11 @@ export async function readParts(session: ApplySession, parts: readonly LogPart[]
   try {
     for (const part of parts) {
       if (part.kind !== "b" || inflatedBytes >= INFLATED_BYTES_TARGET) break;
+      if (part.progress !== undefined && read.length > 0) break;
       const records = await session.readPart(part);
       inflatedBytes += records.inflatedBytes;
       read.push(records);
+      if (part.progress !== undefined) break;
     }
   } finally {
     pulse.stop();
@@ -81,8 +87,10 @@ export async function applyRun(
   const counters = await leases.lock(bucketsOf(parts));
   let counts: OutcomeCounts;
   if (read.length > 0) {
-    await session.advanceCursors(parts);
-    if (recordsOf({ read }) >= AHEAD_RECORDS_MIN) readAhead();
+    if (read.every(isComplete)) {
+      await session.advanceCursors(parts);
+      if (recordsOf({ read }) >= AHEAD_RECORDS_MIN) readAhead();
+    }
     counts = await session.applyParts(read, counters);
   } else {
     counts = await session.applyResolution(parts[0] as LogPart, counters);

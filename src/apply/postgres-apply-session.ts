@@ -31,10 +31,12 @@ import {
 import { ApplyMemory } from "./apply-records.ts";
 import {
   type LogPart,
+  openNextPiece,
   type PropertyDirectory,
   type ReadPart,
   readBacklog,
   readPart,
+  readWholeBody,
   SHORT_TIMEOUT,
 } from "./backlog.ts";
 import { type ChangeCounters, type Lease, LeaseStatements } from "./leases.ts";
@@ -75,8 +77,9 @@ const CLUSTER_VIEW = {
 /** Redacts log records that a node accepted verbatim before it read the redaction list entry. */
 async function writeRedacted(client: pg.ClientBase, parts: readonly ReadPart[]): Promise<void> {
   for (const { part, redacted } of parts) {
-    const { layout, body, bucket, logWriterId, requestId } = part;
-    if (redacted === undefined || layout === null || body === null) continue;
+    const { layout, bucket, logWriterId, requestId } = part;
+    if (redacted === undefined || layout === null) continue;
+    const body = part.body ?? (await readWholeBody(client, part));
     const rewritten = await rewriteBody(part, { layout, body }, ({ index }) => {
       const bytes = redacted.get(index);
       return bytes === undefined ? "keep" : { bytes, contentHash: undefined };
@@ -98,16 +101,12 @@ const endUnresponsiveSession = namedStatement(
 );
 
 const STATEMENT_TIMEOUT_MS = 60_000;
-/** About 5 ms of CPU, during which the thread's live applier waits. */
-const BULK_RECORDS_AT_ONCE = 500;
 
 export interface ApplySessionParts {
   readonly clientConfig: pg.ClientConfig;
   /** For shared settings, such as the statuses of a client. */
   readonly pool: pg.Pool;
   readonly properties: PropertyDirectory;
-  /** The session belongs to the thread's bulk applier: it is not counted as present, and pauses more often. */
-  readonly isBulk?: boolean;
   /** The server that has the buckets. Default: the one in `clientConfig`. */
   readonly server?: BucketServer;
   /** Reports slow statements. */
@@ -124,14 +123,13 @@ class PostgresApplySession extends LeaseStatements implements ApplySession {
   readonly #client: pg.Client;
   readonly #properties: PropertyDirectory;
   readonly #memory: ApplyMemory;
-  readonly #recordsAtOnce: number | undefined;
   readonly #pool: pg.Pool;
   /** Never older than the last `takeBuckets`. */
   #redactions: RedactionListWatch;
   /** Ids of requests whose outcomes have no partition yet. */
   readonly #withoutWindow: string[] = [];
 
-  constructor(client: pg.Client, presenceId: string, { pool, properties, isBulk }: ApplySessionParts) {
+  constructor(client: pg.Client, presenceId: string, { pool, properties }: ApplySessionParts) {
     super(client);
     this.#client = client;
     this.presenceId = presenceId;
@@ -139,7 +137,6 @@ class PostgresApplySession extends LeaseStatements implements ApplySession {
     this.#pool = pool;
     this.#redactions = watchRedactions(pool);
     this.#memory = new ApplyMemory(pool, client);
-    this.#recordsAtOnce = isBulk === true ? BULK_RECORDS_AT_ONCE : undefined;
   }
 
   override async takeBuckets(owner: string, free: readonly Lease[]): Promise<readonly Lease[]> {
@@ -176,7 +173,9 @@ class PostgresApplySession extends LeaseStatements implements ApplySession {
 
   async readPart(part: LogPart): Promise<ReadPart> {
     const redactions = await this.#redactions.current();
-    return readPart(part, this.#properties, redactions, redactions);
+    const { progress } = part;
+    const piece = progress && (await openNextPiece(this.#client, part, progress));
+    return readPart(part, this.#properties, redactions, redactions, piece);
   }
 
   startPulse(): { stop(): void } {
@@ -211,7 +210,7 @@ class PostgresApplySession extends LeaseStatements implements ApplySession {
       parts.map(({ part }) => part),
       async () => {
         await writeRedacted(this.#client, parts);
-        return applyParts(this.#client, parts, counters, this.#memory, this.#recordsAtOnce);
+        return applyParts(this.#client, parts, counters, this.#memory);
       },
     );
   }
@@ -248,11 +247,11 @@ class PostgresApplySession extends LeaseStatements implements ApplySession {
 }
 
 export function applySessions(parts: ApplySessionParts): OpenApplySession {
-  const { clientConfig, server, isBulk, pool } = parts;
+  const { clientConfig, server, pool } = parts;
   return async (owner, failed) => {
     const client = new pg.Client({
       ...(server?.clientConfig ?? clientConfig),
-      application_name: isBulk === true ? `${APPLY_SESSION} long` : APPLY_SESSION,
+      application_name: APPLY_SESSION,
       query_timeout: STATEMENT_TIMEOUT_MS + 5_000,
       statement_timeout: STATEMENT_TIMEOUT_MS,
     });
@@ -273,13 +272,8 @@ export function applySessions(parts: ApplySessionParts): OpenApplySession {
   };
 }
 
-/** Makes the session present and returns its presence id; empty for a bulk session, which is not counted. */
-async function enter(
-  client: pg.Client,
-  owner: string,
-  { isBulk, server }: ApplySessionParts,
-): Promise<string> {
-  if (isBulk === true) return "";
+/** Makes the session present and returns its presence id. */
+async function enter(client: pg.Client, owner: string, { server }: ApplySessionParts): Promise<string> {
   if (server === undefined) return (await enterPresence(client, ["apply"], owner))[0] ?? "";
   const { rows } = await client.query<{ id: string }>(
     `select ${SESSION_ID} as id from pg_stat_activity where pid = pg_backend_pid()`,

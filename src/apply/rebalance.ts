@@ -43,21 +43,11 @@ export interface Rebalanced {
   readonly ended: readonly WaitingSession[];
 }
 
-/** Takes and gives up the buckets of an applier. */
-export interface Rebalancer {
-  /** Whether to rebalance before the next interval. */
-  readonly isDue?: boolean;
-  /** Called with the parts read for these buckets; further parts may follow them. */
-  onBacklogRead?(buckets: readonly number[], parts: readonly LogPart[]): void;
-  /** Called between transactions, about once a second and when due. `isOffered`: a sibling has given up buckets for this applier. */
-  rebalance(now: number, isOffered: boolean): Promise<Rebalanced>;
-}
-
 /**
  * Shares the buckets among the appliers of all nodes without a leader: each reads its cluster view about
  * once a second, ends unresponsive sessions, gives up its surplus and takes free buckets.
  */
-export class FairShare implements Rebalancer {
+export class FairShare {
   readonly #session: ClusterSession;
   readonly #leases: Leases;
   readonly #me: string;
@@ -77,11 +67,12 @@ export class FairShare implements Rebalancer {
     this.#delays = delays;
   }
 
-  onBacklogRead(_: readonly number[], parts: readonly LogPart[]): void {
+  onBacklogRead(parts: readonly LogPart[]): void {
     this.#reads += 1;
     for (const { bucket } of parts) this.#readIn.set(bucket, this.#reads);
   }
 
+  /** Called between transactions, about once a second and when due. `isOffered`: a sibling has given up buckets for this applier. */
   async rebalance(now: number, isOffered: boolean): Promise<Rebalanced> {
     let view = await this.#session.readClusterView(SILENCE_SECONDS_MAX);
     const patienceMs = this.#delays.patienceMs(SILENCE_SECONDS_MAX * 1_000, now);

@@ -8,7 +8,14 @@ import { reachAllBuckets } from "../platform/db/dialect.ts";
 import { namedStatement } from "../platform/db/statement.ts";
 import { applyIsolatingBadRecords, applyReleased } from "./apply-parts.ts";
 import { ApplyMemory } from "./apply-records.ts";
-import { type LoggedPart, type LogStretch, PropertyDirectory, readLog, readPart } from "./backlog.ts";
+import {
+  type LoggedPart,
+  type LogStretch,
+  openFirstPiece,
+  PropertyDirectory,
+  readLog,
+  readPart,
+} from "./backlog.ts";
 import { LeaseStatements } from "./leases.ts";
 import { openStateSession, planByKeys } from "./state/look-up.ts";
 import { VERSION_TABLES } from "./state/record.ts";
@@ -83,18 +90,29 @@ async function beginningOf(client: pg.ClientBase): Promise<Beginning> {
   };
 }
 
-/** The cursors by bucket; a replay stops there. */
-type Position = ReadonlyMap<
-  number,
-  readonly { readonly log_writer_id: string; readonly request_id: string }[]
->;
+/** A part of which only the records before `until_record` are applied. */
+interface PartlyApplied {
+  readonly bucket: number;
+  readonly log_writer_id: string;
+  readonly request_id: string;
+  readonly until_record: number;
+}
+
+/** Where a replay stops, by bucket: the cursors, and the parts beyond them that are applied in part. */
+interface Position {
+  readonly cursors: ReadonlyMap<
+    number,
+    readonly { readonly log_writer_id: string; readonly request_id: string }[]
+  >;
+  readonly partly: ReadonlyMap<number, readonly PartlyApplied[]>;
+}
 
 /** The ranges of a bucket's log writers between two positions. */
 function stretchesOf(bucket: number, goal: Position, from?: Position): LogStretch[] {
   const begun = new Map(
-    (from?.get(bucket) ?? []).map(({ log_writer_id, request_id }) => [log_writer_id, request_id]),
+    (from?.cursors.get(bucket) ?? []).map(({ log_writer_id, request_id }) => [log_writer_id, request_id]),
   );
-  return (goal.get(bucket) ?? []).map((logWriter) => ({
+  return (goal.cursors.get(bucket) ?? []).map((logWriter) => ({
     ...logWriter,
     from_id: begun.get(logWriter.log_writer_id) ?? ID_LOWEST,
   }));
@@ -128,7 +146,15 @@ async function readPosition(client: pg.ClientBase): Promise<Position> {
   const { rows } = await client.query<{ bucket: number; log_writer_id: string; request_id: string }>(
     `select bucket, log_writer_id::text as log_writer_id, request_id from ${STATE_SCHEMA}.apply_cursor`,
   );
-  return Map.groupBy(rows, ({ bucket }) => bucket);
+  const partly = await client.query<PartlyApplied>(
+    `select piece.bucket, log.log_writer_id::text as log_writer_id, piece.request_id, max(piece.until_record) as until_record
+    from bellhop.applied_piece as piece join bellhop.accept_log as log using (bucket, request_id)
+    group by piece.bucket, log.log_writer_id, piece.request_id`,
+  );
+  return {
+    cursors: Map.groupBy(rows, ({ bucket }) => bucket),
+    partly: Map.groupBy(partly.rows, ({ bucket }) => bucket),
+  };
 }
 
 const NO_SWAP = { corrected: 0, formerSchema: null, unboundViews: [] };
@@ -156,16 +182,13 @@ class Rebuild {
     this.#memory = new ApplyMemory(pool, client, { schema, entersNights: !keepsLedger });
   }
 
-  /** Replays ranges of a bucket's log, in transactions of PARTS_PER_TRANSACTION unless the caller has begun one. */
-  async replayBucket(
-    bucket: number,
-    stretches: readonly LogStretch[],
-    inTransaction: boolean,
-  ): Promise<void> {
+  /** Replays a bucket's log up to a position, in transactions of PARTS_PER_TRANSACTION unless the caller has begun one. */
+  async replayBucket(bucket: number, goal: Position, from?: Position, inTransaction = false): Promise<void> {
     let after = this.#firstId;
+    const stretches = stretchesOf(bucket, goal, from);
     for (;;) {
       const read = await readLog(this.#client, bucket, stretches, { after, partsMax: PARTS_PER_TRANSACTION });
-      if (read.length === 0) return;
+      if (read.length === 0) break;
       if (!inTransaction) await this.#client.query("begin");
       for (const logged of read) await this.#replayPart(logged);
       await this.#memory.write(this.#client);
@@ -173,10 +196,27 @@ class Rebuild {
       after = read.at(-1)?.part.requestId ?? after;
       this.parts += read.length;
     }
+    for (const partly of goal.partly.get(bucket) ?? []) {
+      if (!inTransaction) await this.#client.query("begin");
+      await this.#replayPartly(partly, goal);
+      await this.#memory.write(this.#client);
+      if (!inTransaction) await this.#client.query("commit");
+    }
+  }
+
+  /** The part is the first beyond the cursor of its log writer. */
+  async #replayPartly(
+    { bucket, log_writer_id, request_id, until_record }: PartlyApplied,
+    { cursors }: Position,
+  ): Promise<void> {
+    const cursor = cursors.get(bucket)?.find((of) => of.log_writer_id === log_writer_id);
+    const stretch = { log_writer_id, from_id: cursor?.request_id ?? ID_LOWEST, request_id };
+    const [logged] = await readLog(this.#client, bucket, [stretch], { partsMax: 1 });
+    if (logged !== undefined) await this.#replayPart(logged, until_record);
   }
 
   /** Skips quarantined records: only a release, which is a log entry of its own, applies them. */
-  async #replayPart({ part, quarantined }: LoggedPart): Promise<void> {
+  async #replayPart({ part, quarantined }: LoggedPart, untilRecord?: number): Promise<void> {
     if (part.kind === "d") return;
     // Change numbers are copied from the live versions afterwards.
     const noChanges = { take: () => null };
@@ -190,7 +230,8 @@ class Rebuild {
       await applyReleased(this.#client, part, noChanges, this.#properties, this.#memory);
       return;
     }
-    const { records } = await readPart(part, this.#properties, this.#redactions);
+    const piece = untilRecord === undefined ? undefined : await openFirstPiece(part, untilRecord);
+    const { records } = await readPart(part, this.#properties, this.#redactions, undefined, piece);
     const applicable = records.flatMap((record) =>
       "code" in record || quarantined.has(record.index) ? [] : [record],
     );
@@ -222,9 +263,7 @@ async function swap(
   await new LeaseStatements(client).holdLeases(ALL_BUCKETS);
   await copyWindows(client, schema);
   const goal = await readPosition(client);
-  for (const bucket of goal.keys()) {
-    await rebuild.replayBucket(bucket, stretchesOf(bucket, goal, position), true);
-  }
+  for (const bucket of ALL_BUCKETS) await rebuild.replayBucket(bucket, goal, position, true);
   await client.query(`insert into ${schema}.apply_cursor select * from ${STATE_SCHEMA}.apply_cursor`);
   await carryOutcomes(client, schema);
   const corrected = await numberCorrections(client, schema, BUCKET_COUNT);
@@ -266,7 +305,7 @@ async function replayOn(client: pg.Client, options: ReplayOptions): Promise<Repl
     const share = () => done / BUCKET_COUNT;
     while (done < BUCKET_COUNT) {
       options.onStep?.(`replaying bucket ${done} of ${BUCKET_COUNT}`, share);
-      await rebuild.replayBucket(done, stretchesOf(done, position), false);
+      await rebuild.replayBucket(done, position);
       done += 1;
     }
     options.onStep?.("comparing the states");

@@ -1,7 +1,6 @@
 import { readRecord } from "#contract/read-record.ts";
 import { letterOf, type Resource } from "#contract/resource.ts";
 import type { BackfillResource, RequestCounts } from "../console/answers.ts";
-import { type AcceptLog, unavailable } from "../ingest/log/accept-log.ts";
 import { isoOfMicroseconds, microsecondsOf } from "../ingest/log/part-name.ts";
 import { BodyLayout } from "../ingest/log/stored-body.ts";
 import { readStatement } from "../platform/db/statement.ts";
@@ -149,32 +148,4 @@ export function statedTally(statement: string): ResourceTally[] {
   return stated.resources.map(({ openRecords: _, ...of }) => {
     return { ...of, waitingBatches: 0, oldestWaitingAt: null };
   });
-}
-
-/** The log for backfill batches with separate log writers, opened with the first batch, so that other nodes hold no connection. */
-export class BackfillLog {
-  readonly #openLog: () => Promise<AcceptLog>;
-  #log: Promise<AcceptLog> | undefined;
-  #closed = false;
-
-  constructor(openLog: () => Promise<AcceptLog>) {
-    this.#openLog = openLog;
-  }
-
-  /** Rejects with ServiceError `bellhop.accept.Unavailable` if it cannot be opened; the next batch tries again. */
-  open(): Promise<AcceptLog> {
-    if (this.#closed) return Promise.reject(unavailable(new Error("The service is stopping.")));
-    this.#log ??= this.#openLog().catch((error: unknown) => {
-      this.#log = undefined;
-      throw unavailable(error);
-    });
-    return this.#log;
-  }
-
-  /** Flushes what is waiting, then closes the log writers. */
-  async close(): Promise<void> {
-    this.#closed = true;
-    const log = await this.#log?.catch(() => undefined);
-    await log?.close();
-  }
 }

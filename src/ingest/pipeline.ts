@@ -762,12 +762,17 @@ function redact(context: HttpContext, post: DataPost): Promise<void> | undefined
   );
 }
 
+/** Applying a batch of this size takes tenths of a second, for which smaller ones need not wait (docs/decisions/0007). */
+const LARGE_RECORDS = 2_000;
+const LARGE_BYTES = 4 * 1_048_576;
+
 async function append(context: HttpContext, post: DataPost): Promise<void> {
   const { trace, waits, parameters } = post;
   const { letter, meter } = post.endpoint;
   const { lenient, correlationId, replyTo, backfillId } = found(parameters);
   const { body, records, rejected } = found(post.kept);
-  const log = post.backfill === undefined ? context.acceptLog : await context.backfillLog();
+  const yields = post.backfill !== undefined || records.length >= LARGE_RECORDS || body.length >= LARGE_BYTES;
+  const log = yields ? await context.yieldingLog() : context.acceptLog;
   const startedAt = performance.now();
   if (trace) trace.appendAtMs = startedAt;
   const acceptance = await log.append({

@@ -1,8 +1,7 @@
 import { hostname } from "node:os";
 import { SpanKind } from "@opentelemetry/api";
-import type { ApplierEvents } from "../apply/applier.ts";
+import { Applier, type ApplierEvents } from "../apply/applier.ts";
 import { type LogPart, PropertyDirectory } from "../apply/backlog.ts";
-import { ThreadAppliers } from "../apply/bulk-applier.ts";
 import { type ApplySessionParts, applySessions } from "../apply/postgres-apply-session.ts";
 import { ServerAppliers } from "../apply/server-appliers.ts";
 import type { Config } from "../config.ts";
@@ -116,12 +115,11 @@ function startApplier(order: ApplyOrder, { hints, metrics, log, tracer }: ApplyP
     },
     appliersAt: (server, owns) => {
       const at = server === undefined ? sessions : { ...sessions, server };
-      return new ThreadAppliers({
+      return new Applier({
         // A worker's buckets are for appliers of that worker, of which the threads do not know.
         ...(server === undefined ? { siblings: hints.siblingsOf(writer) } : {}),
         blocked: () => diskWatch.blocked,
         openSession: applySessions(at),
-        openBulkSession: applySessions({ ...at, isBulk: true }),
         owner,
         pollMs: config.applyPollMs,
         events: { ...events, owns },

@@ -11,7 +11,6 @@ import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import type pg from "pg";
 import { BackfillAdmission } from "../backfill/admission.ts";
 import { registerBackfillRoutes } from "../backfill/backfill-routes.ts";
-import { BackfillLog } from "../backfill/tally.ts";
 import { registerCertificationRoute } from "../certification/certification-route.ts";
 import { tokenWatchOf } from "../certification/note-wire.ts";
 import { WireNotes } from "../certification/wire-notes.ts";
@@ -21,7 +20,7 @@ import { createFailureLimiter } from "../identity/attempt-limiters.ts";
 import { type Addresses, type Authenticator, createRateLimiter } from "../identity/authenticator.ts";
 import { readSandbox } from "../identity/local-clients.ts";
 import { registerAuthRoutes } from "../identity/routes.ts";
-import { AcceptLog, PropertyRegister } from "../ingest/log/accept-log.ts";
+import { AcceptLog, PropertyRegister, YieldingLog } from "../ingest/log/accept-log.ts";
 import type { CurrentKey } from "../ingest/log/log-writer-session.ts";
 import { BUCKET_COUNT, RequestIdStamp } from "../ingest/log/part-name.ts";
 import { followPayloadKey, registerPayloadKeys } from "../ingest/log/payload-keys.ts";
@@ -248,8 +247,8 @@ function registerHealthRoutes(app: FastifyInstance, context: HttpContext): void 
   });
 }
 
-/** One log writer per thread: waiting backfill batches share its next flush. */
-const BACKFILL_WRITERS = 1;
+/** One log writer per thread: waiting batches share its next flush. */
+const YIELDING_WRITERS = 1;
 /** A drain may take 10 s; the rest is for the applier and the database. */
 const DRAIN_REQUESTS_MS_MAX = 6_000;
 
@@ -302,11 +301,11 @@ export async function prepareHttp(parts: HttpParts, stops: Stops): Promise<HttpS
   const roles = new Set<Role>(config.roles);
   const accepts = roles.has("accept");
   const currentKey = await currentKeyOf(parts, stops);
-  const openLog = (backfillWriters?: number) => openAcceptLog(parts, currentKey, backfillWriters);
+  const openLog = (yieldingWriters?: number) => openAcceptLog(parts, currentKey, yieldingWriters);
   const acceptLog = accepts ? await openLog() : undefined;
   if (acceptLog !== undefined) stops.push(() => acceptLog.close());
-  const backfillLog = new BackfillLog(() => openLog(BACKFILL_WRITERS));
-  stops.push(() => backfillLog.close());
+  const yieldingLog = new YieldingLog(() => openLog(YIELDING_WRITERS));
+  stops.push(() => yieldingLog.close());
   const diskWatch = stops.add(new DiskWatch(parts.dataDirectory, config.minFreeDiskBytes));
   const watch = logSlowStatements(config.slowQueryMs, parts.log, metrics);
   // Accepting a batch has priority over a query that runs for a second.
@@ -315,7 +314,7 @@ export async function prepareHttp(parts: HttpParts, stops: Stops): Promise<HttpS
   });
   stops.push(() => questions.end());
   const cursorKey = await parts.authenticator.internals.cursorKey();
-  const context = createContext(parts, cursorKey, acceptLog, backfillLog, diskWatch, questions);
+  const context = createContext(parts, cursorKey, acceptLog, yieldingLog, diskWatch, questions);
   stops.push(() => context.wireNotes.settled());
   const requestLog = new RequestLog(context);
   const webhookRules = new AddressRules(config.webhookAllowedNetworks);
@@ -390,8 +389,8 @@ async function currentKeyOf(
   return stops.add(await followPayloadKey(pool, cipher, failed)).key;
 }
 
-/** `backfillWriters`: opens this many log writers for backfill batches instead of the others. */
-function openAcceptLog(parts: HttpParts, currentKey: CurrentKey, backfillWriters = 0): Promise<AcceptLog> {
+/** `yieldingWriters`: opens this many log writers of a YieldingLog instead of the others. */
+function openAcceptLog(parts: HttpParts, currentKey: CurrentKey, yieldingWriters = 0): Promise<AcceptLog> {
   const { config, clientConfig, log, metrics, shared } = parts;
   const hints = new SharedHints(shared.hints, BUCKET_COUNT);
   const stamp = new RequestIdStamp(shared.stamp);
@@ -409,9 +408,9 @@ function openAcceptLog(parts: HttpParts, currentKey: CurrentKey, backfillWriters
       log.warn({ err: error }, "a log writer failed");
     },
   };
-  const writers = backfillWriters || config.acceptWriters;
+  const writers = yieldingWriters || config.acceptWriters;
   return AcceptLog.open(clientConfig, writers, events, stamp, {
-    isBackfill: backfillWriters > 0,
+    yields: yieldingWriters > 0,
     currentKey,
     watch: logSlowStatements(config.slowQueryMs, log, metrics),
   });
@@ -434,7 +433,7 @@ function createContext(
   parts: HttpParts,
   cursorKey: Buffer,
   acceptLog: AcceptLog | undefined,
-  backfillLog: BackfillLog,
+  yieldingLog: YieldingLog,
   diskWatch: DiskWatch,
   questions: pg.Pool,
 ): HttpContext {
@@ -461,7 +460,7 @@ function createContext(
       if (acceptLog === undefined) throw new Error("This node lacks the role accept.");
       return acceptLog;
     },
-    backfillLog: () => backfillLog.open(),
+    yieldingLog: () => yieldingLog.open(),
     backfills: new BackfillAdmission(pool),
     properties: new PropertyRegister(pool, config.newPropertiesPerDay),
     redactions: watchRedactionList(pool, (error) =>

@@ -148,10 +148,7 @@ describe("a bucket has one owner", () => {
     const { ownership, sharing } = await share("first");
     await sharing.rebalance(0, false);
     const busy = ownership.buckets.slice(-2);
-    sharing.onBacklogRead(
-      [],
-      busy.map((bucket) => ({ bucket }) as LogPart),
-    );
+    sharing.onBacklogRead(busy.map((bucket) => ({ bucket }) as LogPart));
     const other = await share("second");
     const { givenUp } = await sharing.rebalance(20_000, false);
     assert.equal(givenUp.length, Math.floor(mine.length / 2));

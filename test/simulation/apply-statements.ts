@@ -198,7 +198,9 @@ export function readBacklog(database: SimulatedDatabase, buckets: readonly numbe
     for (const row of pending) {
       if (records >= Math.min(conditions.recordsTarget, recordsMax)) break;
       records += row.recordCount;
-      parts.push(row);
+      const isInPieces = Number.parseInt(row.requestId.slice(-2), 16) < 256 * conditions.largeShare;
+      const untilRecord = store.pieces.get(`${row.bucket}/${row.requestId}`) ?? 0;
+      parts.push(isInPieces ? { ...row, progress: { untilRecord, warningsListed: 0 } } : row);
     }
     return parts;
   };
@@ -228,27 +230,36 @@ export function advanceCursors(database: SimulatedDatabase, parts: readonly LogP
   };
 }
 
-/** What an apply transaction writes of the parts: here their outcomes, once each, and the numbers of their changes. */
+function rowOf({ store }: SimulatedDatabase, { bucket, requestId }: LogPart): LogRow {
+  const row = store.rowsOfRequest.get(requestId)?.find((of) => of.bucket === bucket);
+  if (row === undefined) throw new Error(`There is no ${requestId} in bucket ${bucket}.`);
+  return row;
+}
+
+/** What an apply transaction writes of the parts: here their outcomes, or pieces, once each, and the numbers of their changes. */
 export function applyParts(
   database: SimulatedDatabase,
-  parts: readonly Pick<ReadPart, "part">[],
+  parts: readonly Pick<ReadPart, "part" | "piece">[],
   counters: ChangeCounters,
 ) {
   return function* (backend: Backend): Work {
     const transaction = backend.transaction as Transaction;
     const { store, conditions } = database;
-    for (const { part } of parts) {
+    for (const { part, piece } of parts) {
       yield conditions.applyMs();
       const refused = conditions.refuseRecord();
       if (refused !== undefined) throw refused;
-      if (store.outcomes.has(`${part.bucket}/${part.requestId}`)) {
+      const name = `${part.bucket}/${part.requestId}`;
+      const isDue = piece === undefined || piece.fromRecord === (store.pieces.get(name) ?? 0);
+      if (store.outcomes.has(name) || !isDue) {
         database.checker.fail(`${part.requestId} of bucket ${part.bucket} was to be applied again`);
         throw new DatabaseError("23505", "duplicate key value violates unique constraint");
       }
       const change = counters.take(part.bucket);
       const lease = transaction.leases.get(part.bucket) ?? leaseOf(database, part.bucket);
       transaction.writeLease(part.bucket, { ...lease, nextChange: change + 1 });
-      transaction.outcomes.push(part as LogRow);
+      if (piece?.isLast === false) transaction.writePiece(name, piece.untilRecord);
+      else transaction.outcomes.push(rowOf(database, part));
     }
     return undefined;
   };

@@ -35,8 +35,8 @@ export class Conditions {
   /** Rows that one reading of the backlog answers: of a log writer and bucket, and records in all. */
   readonly partsMax: number;
   readonly recordsTarget: number;
-  /** The share of parts that go the long way, to the second applier. */
-  readonly bulkShare: number;
+  /** The share of parts that are applied in pieces, and of those that are large. */
+  readonly largeShare: number;
   /** How long senders send, and then single statements and whole machines fail (ms). */
   readonly busyMs: number;
   readonly #timing: SeededRandom;
@@ -73,7 +73,7 @@ export class Conditions {
     this.#refuseRecordChance = world.chance(0.6) ? 0 : world.pick([0.02, 0.2]);
     this.#refuseReadingChance = world.chance(0.7) ? 0 : world.pick([0.02, 0.2]);
     this.#readsSlowly = world.chance(0.4);
-    this.bulkShare = world.pick([0, 0.1, 0.6]);
+    this.largeShare = world.pick([0, 0.1, 0.6]);
   }
 
   /** Nothing fails but what is planted, and nothing takes long. */

@@ -1,4 +1,4 @@
-import { ThreadAppliers } from "../../src/apply/bulk-applier.ts";
+import { Applier } from "../../src/apply/applier.ts";
 import type { Acceptance } from "../../src/ingest/log/accept-log.ts";
 import { AcceptLog } from "../../src/ingest/log/accept-log.ts";
 import { RequestIdStamp } from "../../src/ingest/log/part-name.ts";
@@ -53,7 +53,7 @@ export class SimulatedNode {
   readonly #requests = new Set<Request>();
   readonly #died: () => void;
   #log: AcceptLog | undefined;
-  #appliers: ThreadAppliers[] = [];
+  #appliers: Applier[] = [];
   /** Which of them are idle: src/platform/runtime/shared-memory.ts */
   readonly #idle = new Set<number>();
 
@@ -96,7 +96,7 @@ export class SimulatedNode {
   }
 
   async start(): Promise<void> {
-    const { logWriters, appliers, pollMs, bulkShare } = this.database.conditions;
+    const { logWriters, appliers, pollMs, largeShare } = this.database.conditions;
     const ground = { openSession: simulatedLogWriterSessions(this), time: this.time };
     const stamp = new RequestIdStamp(undefined, {
       now: this.time.now,
@@ -115,14 +115,10 @@ export class SimulatedNode {
       return this.exit();
     }
     this.#appliers = Array.from({ length: appliers }, (_, writer) => {
-      return new ThreadAppliers({
+      return new Applier({
         openSession: simulatedApplySessions(this),
-        openBulkSession: simulatedApplySessions(this, { isCounted: false }),
-        // What a part holds is left out here: by its id, as many are bulk, and large, as the world of the seed says.
-        classify: ({ requestId }) => ({
-          isBulk: Number.parseInt(requestId.slice(-2), 16) < 256 * bulkShare,
-          isLarge: Number.parseInt(requestId.slice(-4, -2), 16) < 256 * bulkShare,
-        }),
+        // What a part holds is left out here: by its id, as many are large as the world of the seed says.
+        isLarge: ({ requestId }) => Number.parseInt(requestId.slice(-4, -2), 16) < 256 * largeShare,
         time: this.time,
         owner: `${this.name}/${writer}`,
         pollMs,

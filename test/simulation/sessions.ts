@@ -47,6 +47,9 @@ const APPLY: SessionKind = {
 /** So that four of the largest batches fill a transaction (INFLATED_BYTES_TARGET of src/apply/applier.ts). */
 const BYTES_A_RECORD = 2_100;
 
+/** Of each part that is applied in pieces. */
+const PIECES = 3;
+
 const NONE_COUNTED: OutcomeCounts = { a: 0, u: 0, s: 0, d: 0, q: 0, x: 0 };
 /** src/platform/db/coordination.ts */
 const PULSE_MS = 500;
@@ -229,7 +232,11 @@ class SimulatedApplySession implements ApplySession {
     const refused = conditions.refuseReading();
     if (refused !== undefined) throw refused;
     const { recordCount } = part as LogRow;
-    return { part, records: recordsOf(recordCount), inflatedBytes: recordCount * BYTES_A_RECORD };
+    const read = { part, records: recordsOf(recordCount), inflatedBytes: recordCount * BYTES_A_RECORD };
+    if (part.progress === undefined) return read;
+    const { untilRecord: fromRecord } = part.progress;
+    const untilRecord = fromRecord + 1;
+    return { ...read, piece: { fromRecord, untilRecord, isLast: untilRecord === PIECES } };
   }
 
   async begin(): Promise<boolean> {
@@ -280,14 +287,11 @@ export function simulatedLogWriterSessions(node: SimulatedNode): OpenLogWriterSe
   return async (lost) => new SimulatedLogWriterSession(await Connection.open(node, LOG_WRITER, lost));
 }
 
-/** `isCounted`: others count it among those that share the buckets. */
-export function simulatedApplySessions(node: SimulatedNode, { isCounted = true } = {}): OpenApplySession {
+export function simulatedApplySessions(node: SimulatedNode): OpenApplySession {
   return async (_owner, failed) => {
     const connection = await Connection.open(node, APPLY, failed);
     try {
-      const presenceId = isCounted
-        ? ((await connection.query("enter presence", enterPresence(node.database))) as string)
-        : "";
+      const presenceId = (await connection.query("enter presence", enterPresence(node.database))) as string;
       return new SimulatedApplySession(connection, presenceId);
     } catch (error) {
       await connection.close();

@@ -52,6 +52,8 @@ export class Transaction {
   leases: ReadonlyMap<number, LeaseRow> = NOTHING;
   /** By bucket and log writer: the id up to which is applied. */
   cursors: ReadonlyMap<string, string> = NOTHING;
+  /** By bucket and request: how far a part is applied that is applied in pieces. */
+  pieces: ReadonlyMap<string, number> = NOTHING;
   /** Rows and locks it holds, by name. */
   readonly locks: string[] = [];
   /** Called when it has ended. */
@@ -65,10 +67,10 @@ export class Transaction {
 
   /** One that only read has nothing to commit. */
   get hasWritten(): boolean {
-    const { logWriters, rows, keys, leases, cursors, outcomes, closed, retired } = this;
+    const { logWriters, rows, keys, leases, cursors, pieces, outcomes, closed, retired } = this;
     return (
       logWriters.length + rows.length + keys.size + leases.size + cursors.size + outcomes.length > 0 ||
-      closed.length + retired.length + this.present.length > 0
+      pieces.size + closed.length + retired.length + this.present.length > 0
     );
   }
 
@@ -80,6 +82,11 @@ export class Transaction {
   writeLease(bucket: number, row: LeaseRow): void {
     if (this.leases === NOTHING) this.leases = new Map();
     (this.leases as Map<number, LeaseRow>).set(bucket, row);
+  }
+
+  writePiece(name: string, untilRecord: number): void {
+    if (this.pieces === NOTHING) this.pieces = new Map();
+    (this.pieces as Map<string, number>).set(name, untilRecord);
   }
 
   writeCursor(position: string, id: string): void {
@@ -97,6 +104,7 @@ export class Store {
   readonly leases = new Map<number, LeaseRow>();
   readonly cursors = new Map<string, string>();
   readonly outcomes = new Set<string>();
+  readonly pieces = new Map<string, number>();
   present: PresenceRow[] = [];
   readonly rowsOfRequest = new Map<string, LogRow[]>();
   newestId: string | null = null;
@@ -119,6 +127,7 @@ export class Store {
     for (const [key, row] of transaction.keys) this.keys.set(key, row);
     for (const [bucket, row] of transaction.leases) this.leases.set(bucket, row);
     for (const [position, id] of transaction.cursors) this.cursors.set(position, id);
+    for (const [name, untilRecord] of transaction.pieces) this.pieces.set(name, untilRecord);
     for (const row of transaction.outcomes) this.outcomes.add(`${row.bucket}/${row.requestId}`);
     this.present.push(...transaction.present);
     for (const logWriter of transaction.closed) logWriter.isClosed = true;

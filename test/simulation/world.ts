@@ -149,7 +149,7 @@ class World {
 
   #undone(): string | undefined {
     const { store, backends } = this.#database;
-    const { logWriters, appliers, bulkShare } = this.#conditions;
+    const { logWriters, appliers } = this.#conditions;
     for (const { name, node } of this.#hosts) if (node?.isReady !== true) return `${name} is not ready`;
     if (this.#senders.pending > 0) return `${this.#senders.pending} clients still have no answer`;
     const { stored, applied } = this.#checker;
@@ -177,7 +177,7 @@ class World {
       for (const connection of node?.connections ?? [])
         if (connection.isForsaken) return `${name} has not noticed that a session of it is gone`;
     }
-    const sessions = this.#hosts.length * (logWriters + appliers * (bulkShare > 0 ? 2 : 1));
+    const sessions = this.#hosts.length * (logWriters + appliers);
     if (backends.size > sessions) return `there are ${backends.size} sessions instead of ${sessions}`;
     return undefined;
   }

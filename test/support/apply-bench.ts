@@ -1,6 +1,5 @@
 import { Applier, type ApplierOptions } from "../../src/apply/applier.ts";
 import { PropertyDirectory } from "../../src/apply/backlog.ts";
-import { ThreadAppliers } from "../../src/apply/bulk-applier.ts";
 import { LeaseLost } from "../../src/apply/leases.ts";
 import { type ApplySessionParts, applySessions } from "../../src/apply/postgres-apply-session.ts";
 import { type Appliers, ServerAppliers } from "../../src/apply/server-appliers.ts";
@@ -90,11 +89,7 @@ export class ApplyBench {
   /** As a thread of the service does it. */
   startApplier(): void {
     this.#applier = this.#atEachServer("bench", (sessions) => {
-      return new ThreadAppliers({
-        ...this.#options("bench"),
-        openSession: applySessions(sessions),
-        openBulkSession: applySessions({ ...sessions, isBulk: true }),
-      });
+      return new Applier({ ...this.#options("bench"), openSession: applySessions(sessions) });
     });
     this.#applier.start();
   }

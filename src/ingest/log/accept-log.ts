@@ -301,7 +301,7 @@ export interface AcceptLogWorkers {
 }
 
 /** The batch may or may not have been stored: sent again with its Idempotency-Key, it is stored once. */
-export function unavailable(cause: unknown, retryAfterSeconds = RETRY_AFTER_SECONDS): ServiceError {
+function unavailable(cause: unknown, retryAfterSeconds = RETRY_AFTER_SECONDS): ServiceError {
   return new ServiceError("bellhop.accept.Unavailable", { cause, retryAfterSeconds });
 }
 
@@ -607,5 +607,36 @@ export class AcceptLog {
     const isNeeded = known?.all.some((server) => server.key === key) === true;
     if (!isNeeded) this.#atServers.delete(key);
     return isNeeded;
+  }
+}
+
+/**
+ * The log of large batches and those of backfills, which appliers read last. It has separate log writers, opened with the first such
+ * batch, so that other nodes hold no connection.
+ */
+export class YieldingLog {
+  readonly #openLog: () => Promise<AcceptLog>;
+  #log: Promise<AcceptLog> | undefined;
+  #closed = false;
+
+  constructor(openLog: () => Promise<AcceptLog>) {
+    this.#openLog = openLog;
+  }
+
+  /** Rejects with ServiceError `bellhop.accept.Unavailable` if it cannot be opened; the next batch tries again. */
+  open(): Promise<AcceptLog> {
+    if (this.#closed) return Promise.reject(unavailable(new Error("The service is stopping.")));
+    this.#log ??= this.#openLog().catch((error: unknown) => {
+      this.#log = undefined;
+      throw unavailable(error);
+    });
+    return this.#log;
+  }
+
+  /** Flushes what is waiting, then closes the log writers. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    const log = await this.#log?.catch(() => undefined);
+    await log?.close();
   }
 }

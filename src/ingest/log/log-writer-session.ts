@@ -271,7 +271,7 @@ export type OpenLogWriterSession = (lost: (error: unknown) => void) => Promise<L
 const registerLogWriter = namedStatement(
   "register-log-writer",
   `with registered as (
-    insert into bellhop.log_writer (backend_pid, backend_start, is_backfill)
+    insert into bellhop.log_writer (backend_pid, backend_start, yields)
     select pid, backend_start, $1 from pg_stat_activity where pid = pg_backend_pid()
     returning log_writer_id
   )
@@ -320,7 +320,7 @@ export type CurrentKey = () => PayloadKey | undefined;
 
 export interface LogWriterSettings {
   /** Appliers read the entries after those of other log writers. */
-  readonly isBackfill?: boolean;
+  readonly yields?: boolean;
   readonly currentKey?: CurrentKey;
   /** Reports slow statements. */
   readonly watch?: StatementWatch;
@@ -328,8 +328,8 @@ export interface LogWriterSettings {
 
 /** The statements of a log writer on plain PostgreSQL. */
 const statementsOf = (client: pg.Client): LogWriterStatements<StampedAppend> => ({
-  register: async (isBackfill) =>
-    (await client.query<LogWriterRegistration>({ ...registerLogWriter, values: [isBackfill] })).rows[0],
+  register: async (yields) =>
+    (await client.query<LogWriterRegistration>({ ...registerLogWriter, values: [yields] })).rows[0],
   append: (stamped, parametersOf) => client.query({ ...appendEntries, values: [...parametersOf(stamped)] }),
   readKeys: (statement, wanted) => client.query({ ...statement, values: [JSON.stringify(wanted)] }),
 });
@@ -337,7 +337,7 @@ const statementsOf = (client: pg.Client): LogWriterStatements<StampedAppend> => 
 /** Opens log writer sessions on PostgreSQL or on a Citus worker (`server`). They are registered at the coordinator. */
 export function logWriterSessions(
   clientConfig: pg.ClientConfig,
-  { isBackfill = false, currentKey = () => undefined, watch }: LogWriterSettings = {},
+  { yields = false, currentKey = () => undefined, watch }: LogWriterSettings = {},
   server?: BucketServer,
 ): OpenLogWriterSession {
   return async (lost) => {
@@ -376,7 +376,7 @@ export function logWriterSessions(
           await registering.query("begin");
           await registering.query("select pg_advisory_xact_lock($1)", [REGISTRATION_LOCK]);
         },
-        register: () => statements.register(isBackfill, registering),
+        register: () => statements.register(yields, registering),
         commit: async () => {
           await registering.query("commit");
           await endRegistration();

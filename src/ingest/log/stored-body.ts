@@ -159,6 +159,17 @@ interface Chunk {
   readonly recordCount: number;
 }
 
+/** Consecutive chunks of a part, and where they lie in its stored body. */
+export interface BodyPiece {
+  readonly firstChunk: number;
+  /** The chunk after the last. */
+  readonly endChunk: number;
+  /** The position of the record after the last. */
+  readonly untilRecord: number;
+  readonly from: number;
+  readonly storedBytes: number;
+}
+
 /** Inflates into one buffer. The extra byte avoids a second call and buffer to find the end. */
 function inflateFrame(frame: Buffer, inflatedBytes: number): Buffer {
   return zstdDecompressSync(frame, { maxOutputLength: inflatedBytes, chunkSize: inflatedBytes + 1 });
@@ -328,14 +339,46 @@ export class BodyLayout {
     return this.#word(2 + this.#chunks.length * 3 + position);
   }
 
-  /** Inflates the chunks of a stored body one by one, except those with no other records than the indexes in `without`. */
+  /** The chunks from the one with the record at a position, until they have so many records or inflated bytes; at least one. */
+  pieceFrom(position: number, { records, bytes }: { records: number; bytes: number }): BodyPiece {
+    const { chunk: firstChunk, from } = this.rangeOf(position);
+    let endChunk = firstChunk;
+    let untilRecord = position;
+    let inflatedBytes = 0;
+    let storedBytes = 0;
+    for (const chunk of this.#chunks.slice(firstChunk)) {
+      if (untilRecord - position >= records || inflatedBytes >= bytes) break;
+      endChunk += 1;
+      untilRecord = chunk.firstRecord + chunk.recordCount;
+      inflatedBytes += chunk.inflatedBytes;
+      storedBytes += chunk.storedBytes;
+    }
+    return { firstChunk, endChunk, untilRecord, from, storedBytes };
+  }
+
+  /**
+   * Inflates the chunks of a stored body one by one, except those with no other records than the indexes in `without`. With `piece`,
+   * `body` has only its chunks.
+   */
   *chunksOf(
     body: Buffer,
     without: ReadonlySet<number> = NO_INDEXES,
+    piece?: BodyPiece,
   ): Generator<{ bytes: Buffer; firstRecord: number; recordCount: number }> {
-    for (const [chunk, { from, storedBytes, firstRecord, recordCount }] of this.#chunks.entries()) {
+    const {
+      firstChunk,
+      endChunk,
+      from: bodyFrom,
+    } = piece ?? {
+      firstChunk: 0,
+      endChunk: this.#chunks.length,
+      from: 0,
+    };
+    for (let chunk = firstChunk; chunk < endChunk; chunk += 1) {
+      const { from, storedBytes, firstRecord, recordCount } = this.#chunkAt(chunk);
       if (this.#hasOnly(without, firstRecord, recordCount)) continue;
-      const bytes = this.#inflate(chunk, body.subarray(from, from + storedBytes));
+      const at = from - bodyFrom;
+      const bytes = this.#inflate(chunk, body.subarray(at, at + storedBytes));
       yield { bytes, firstRecord, recordCount };
     }
   }

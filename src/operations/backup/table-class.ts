@@ -8,6 +8,7 @@ export type TableClass = "kept" | "state" | "moved" | "left";
 export const TABLE_CLASSES: Readonly<Record<string, TableClass>> = {
   "bellhop.accept_log": "kept",
   "bellhop.applied_part": "kept",
+  "bellhop.applied_piece": "kept",
   "bellhop.audit_entry": "kept",
   "bellhop.auth_epoch": "kept",
   "bellhop.backfill": "kept",

@@ -124,6 +124,7 @@ export const DISTRIBUTED_TABLES = [
   "bellhop.quarantine",
   "bellhop.feed_arrival",
   "bellhop.applied_part",
+  "bellhop.applied_piece",
   "bellhop_state.apply_cursor",
   "bellhop_state.current_record",
   "bellhop_state.inventory_version",

@@ -113,10 +113,14 @@ export function mentions(text: string, words: readonly string[]): boolean {
   return words.some((word) => lower.includes(word.toLowerCase()));
 }
 
+/** until_record: of a piece; null of a part that is applied. */
 const readDetails = namedStatement(
   "read-details",
-  `select request_id, details from bellhop.request_outcome
-  where bucket = $1 and request_id = any ($2::uuid[]) and details is not null`,
+  `select request_id, null::integer as until_record, details from bellhop.request_outcome
+  where bucket = $1 and request_id = any ($2::uuid[]) and details is not null
+  union all
+  select request_id, until_record, details from bellhop.applied_piece
+  where bucket = $1 and request_id = any ($2::uuid[])`,
 );
 const readCorrelationIds = namedStatement(
   "read-correlation-ids",
@@ -132,9 +136,14 @@ const writeDetails = namedStatement(
   "write-details",
   `update bellhop.request_outcome set details = $3 where bucket = $1 and request_id = $2`,
 );
+const writePieceDetails = namedStatement(
+  "write-piece-details",
+  `update bellhop.applied_piece set details = $3 where bucket = $1 and request_id = $2 and until_record = $4`,
+);
 
 interface DetailsRow {
   readonly request_id: string;
+  readonly until_record: number | null;
   readonly details: Readonly<Record<string, unknown>>;
 }
 
@@ -156,7 +165,7 @@ async function redactDetails(
     values: [bucket, [...byRequest.keys()]],
   });
   let changed = 0;
-  for (const { request_id, details } of rows) {
+  for (const { request_id, until_record, details } of rows) {
     const redacted: Record<string, unknown> = { ...details };
     for (const { index } of byRequest.get(request_id) ?? []) {
       if (redacted[index] !== undefined)
@@ -164,7 +173,9 @@ async function redactDetails(
     }
     if (JSON.stringify(redacted) === JSON.stringify(details)) continue;
     changed += 1;
-    await client.query({ ...writeDetails, values: [bucket, request_id, JSON.stringify(redacted)] });
+    const values = [bucket, request_id, JSON.stringify(redacted)];
+    if (until_record === null) await client.query({ ...writeDetails, values });
+    else await client.query({ ...writePieceDetails, values: [...values, until_record] });
   }
   return changed;
 }

@@ -261,7 +261,12 @@ async function matcherOf(client: pg.ClientBase, subjects: readonly ListedSubject
 
 /** Tables whose planner statistics may contain personal data: short facts of versions in each state schema, and bodies. */
 const VERSIONS_WITH_FACTS = [VERSION_TABLES.r, VERSION_TABLES.g];
-const TABLES_WITH_BODIES = ["bellhop.accept_log", "bellhop.request_outcome", "bellhop.webhook_message"];
+const TABLES_WITH_BODIES = [
+  "bellhop.accept_log",
+  "bellhop.request_outcome",
+  "bellhop.applied_piece",
+  "bellhop.webhook_message",
+];
 
 /** Erases the subjects' data outside the buckets: rejected records, messages, and texts that mention them. */
 async function redactElsewhere(

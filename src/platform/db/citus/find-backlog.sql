@@ -2,9 +2,9 @@
 -- those last that have something of backfills only ($3 says which log writers are theirs) that yields for $4 milliseconds. Each
 -- worker looks at its own buckets: an index scan of the log's primary key for each bucket and log writer, one row of it.
 select home.bucket, min(part.request_id::text) as first,
-  bool_and(log_writer.is_backfill and part.received_at > statement_timestamp() - make_interval(secs => $4::float8 / 1000)) as yields
+  bool_and(log_writer.yields and part.received_at > statement_timestamp() - make_interval(secs => $4::float8 / 1000)) as yields
 from bellhop.bucket_lease as home
-cross join unnest($2::bigint[], $3::boolean[]) as log_writer (log_writer_id, is_backfill)
+cross join unnest($2::bigint[], $3::boolean[]) as log_writer (log_writer_id, yields)
 left join lateral ({../sql/cursor of home.bucket}) as cursor on true
 cross join lateral (
   select log.request_id, log.received_at

@@ -35,7 +35,7 @@ export type FlushParameters<Item> = (items: readonly Item[], keysOnly?: boolean)
 
 /** The statements of a log writer. `first`: the coordinator session whose transaction holds the registration lock. */
 export interface LogWriterStatements<Item> {
-  register(isBackfill: boolean, first: pg.ClientBase): Promise<LogWriterRegistration | undefined>;
+  register(yields: boolean, first: pg.ClientBase): Promise<LogWriterRegistration | undefined>;
   append(items: readonly Item[], parametersOf: FlushParameters<Item>): Promise<FlushAnswer>;
   /** Runs a statement about keys, each with the bucket that it lies in. */
   readKeys<Row extends object>(
@@ -47,7 +47,7 @@ export interface LogWriterStatements<Item> {
 /** As register-log-writer; the newest id, which lies on the workers, is asked for before, in the same transaction. */
 const registerOnCitus = namedStatement(
   "register-log-writer-on-citus",
-  `insert into bellhop.log_writer (backend_pid, backend_start, is_backfill)
+  `insert into bellhop.log_writer (backend_pid, backend_start, yields)
   select pid, backend_start, $1 from pg_stat_activity where pid = pg_backend_pid()
   returning log_writer_id::text as log_writer_id, (extract(epoch from clock_timestamp()) * 1000)::float8 as database_now_ms`,
 );
@@ -86,12 +86,12 @@ export class CitusLogWriter<Item extends FlushItem> implements LogWriterStatemen
     });
   }
 
-  async register(isBackfill: boolean): Promise<LogWriterRegistration | undefined> {
+  async register(yields: boolean): Promise<LogWriterRegistration | undefined> {
     const floor = await newestId(this.#client);
     // Last: the clock that it answers is taken for that of the moment.
     const { rows } = await this.#client.query<Omit<LogWriterRegistration, "floor">>({
       ...registerOnCitus,
-      values: [isBackfill],
+      values: [yields],
     });
     return rows[0] && { ...rows[0], floor };
   }

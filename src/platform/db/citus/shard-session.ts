@@ -14,7 +14,7 @@ const FIND_ALL = {
 };
 const readLogWriters = namedStatement(
   "read-log-writers",
-  `select log_writer_id::text as log_writer_id, is_backfill,
+  `select log_writer_id::text as log_writer_id, yields,
     (select max(log_writer_id)::text from bellhop.log_writer) as newest
   from bellhop.log_writer where retired_at is null`,
 );
@@ -57,7 +57,7 @@ const BUCKETS_TRIED_MAX = { live: 12, beside: 2 };
 interface KnownLogWriters {
   readonly until: number;
   readonly newest: string;
-  readonly hasBackfills: boolean;
+  readonly hasYielding: boolean;
   readonly columns: readonly unknown[];
 }
 
@@ -188,8 +188,8 @@ export class ShardSession {
     try {
       const remembered = await readFirstOf(this.#found);
       if (remembered.length > 0) return remembered;
-      const { hasBackfills } = await this.#readLogWriters();
-      const triedMax = hasBackfills ? BUCKETS_TRIED_MAX.beside : BUCKETS_TRIED_MAX.live;
+      const { hasYielding } = await this.#readLogWriters();
+      const triedMax = hasYielding ? BUCKETS_TRIED_MAX.beside : BUCKETS_TRIED_MAX.live;
       if (buckets.length <= triedMax) return await readFirstOf([...buckets]);
       return await readFirstOf(await this.#findBacklog(buckets, yieldsMs));
     } catch (error) {
@@ -264,14 +264,14 @@ export class ShardSession {
     if (this.#logWriters === undefined || monotonicNow() > this.#logWriters.until) {
       const { rows } = await this.first.query<{
         log_writer_id: string;
-        is_backfill: boolean;
+        yields: boolean;
         newest: string;
       }>(readLogWriters);
       this.#logWriters = {
         until: monotonicNow() + LOG_WRITERS_MS_MAX,
         newest: rows[0]?.newest ?? "0",
-        hasBackfills: rows.some(({ is_backfill }) => is_backfill),
-        columns: [rows.map(({ log_writer_id }) => log_writer_id), rows.map(({ is_backfill }) => is_backfill)],
+        hasYielding: rows.some(({ yields }) => yields),
+        columns: [rows.map(({ log_writer_id }) => log_writer_id), rows.map(({ yields }) => yields)],
       };
     }
     return this.#logWriters;

@@ -21,7 +21,7 @@ import {
 /** As register-log-writer, of the session that is the backend $2 of the node $1 since $3. */
 const registerAtNode = namedStatement(
   "register-log-writer-at-node",
-  `insert into bellhop.log_writer (node, backend_pid, backend_start, is_backfill)
+  `insert into bellhop.log_writer (node, backend_pid, backend_start, yields)
   values ($1, $2, $3, $4)
   returning log_writer_id::text as log_writer_id, (extract(epoch from clock_timestamp()) * 1000)::float8 as database_now_ms`,
 );
@@ -58,7 +58,7 @@ export class WorkerLogWriter<Item extends FlushItem> implements LogWriterStateme
   }
 
   /** `first`: the coordinator session whose transaction holds the registration lock. */
-  async register(isBackfill: boolean, first: pg.ClientBase): Promise<LogWriterRegistration | undefined> {
+  async register(yields: boolean, first: pg.ClientBase): Promise<LogWriterRegistration | undefined> {
     const floor = await this.#newestId();
     const { rows: backends } = await this.#client.query<{ pid: number; start: string }>(
       "select pid, backend_start::text as start from pg_stat_activity where pid = pg_backend_pid()",
@@ -67,7 +67,7 @@ export class WorkerLogWriter<Item extends FlushItem> implements LogWriterStateme
     if (backend === undefined) return undefined;
     const { rows } = await first.query<Omit<LogWriterRegistration, "floor">>({
       ...registerAtNode,
-      values: [this.#worker.node, backend.pid, backend.start, isBackfill],
+      values: [this.#worker.node, backend.pid, backend.start, yields],
     });
     return rows[0] && { ...rows[0], floor };
   }
