@@ -7,7 +7,7 @@ import { bucketOf, ID_LOWEST } from "../ingest/log/part-name.ts";
 import type { BodyLayout, BodyPiece, StoredRecord } from "../ingest/log/stored-body.ts";
 import { openLayout } from "../ingest/log/stored-body.ts";
 import type { RedactionList } from "../ingest/redact.ts";
-import { readBacklogRows } from "../platform/db/dialect.ts";
+import { readBacklogRows, readOfBucket } from "../platform/db/dialect.ts";
 import { composeText, namedStatement, readStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
 import { spanText } from "../platform/runtime/amounts.ts";
@@ -347,8 +347,8 @@ async function readChunks(
   { from, storedBytes }: BodyPiece,
 ): Promise<Buffer> {
   const values = [bucket, logWriterId, requestId, layout, from + 1, storedBytes];
-  const { rows } = await client.query<{ body: Buffer }>({ ...readBody, values });
-  const body = rows[0]?.body;
+  const [row] = await readOfBucket<{ body: Buffer }>(client, readBody, bucket, values);
+  const body = row?.body;
   if (body === undefined) throw new Error(`Part ${requestId} of the log has changed while it was read.`);
   return body;
 }

@@ -83,7 +83,7 @@ describe("while a snapshot is held", () => {
     };
     for (let at = 0; at < TRANSACTIONS; at += 1) await transaction(at);
     const looked = {
-      backlog: await fetchesOf(readBacklogStatement, [[5], 10, 1_000, 1_000_000, 10_000, 200]),
+      backlog: await fetchesOf(readBacklogStatement, [[5], 10, 1_000, 1_000_000, 10_000, 200, 500, 262_144]),
       counters: await fetchesOf(readCounters, [[5]]),
     };
     for (const [what, fetches] of Object.entries(looked)) {
@@ -143,7 +143,10 @@ test("in a log dominated by a few buckets, the next part of the others is found 
           : 0) + (plan.Plans ?? []).reduce((sum, below) => sum + count(below), 0);
       return rows.reduce((sum, row) => sum + count(row["QUERY PLAN"][0].Plan), 0);
     };
-    assert.equal(await passedOver(readBacklogStatement, [buckets, 64, 2_000, 8_388_608, 10_000, 500]), 0);
+    assert.equal(
+      await passedOver(readBacklogStatement, [buckets, 64, 2_000, 8_388_608, 10_000, 500, 500, 262_144]),
+      0,
+    );
     for (const [file, values] of [
       ["insight/sql/read-oldest-unapplied.sql", [40, logWriters]],
       ["insight/sql/read-waiting-parts.sql", [40, logWriters, 100, "ACME", "LIS01"]],

@@ -224,6 +224,17 @@ export async function readBacklogRows<Row extends pg.QueryResultRow>(
     : await shards.readBacklog<Row>(given, values);
 }
 
+/** Reads rows of one bucket outside the transaction that holds its shards. */
+export async function readOfBucket<Row extends pg.QueryResultRow>(
+  on: Queryable,
+  asked: Asked,
+  bucket: number,
+  values: readonly unknown[],
+): Promise<readonly Row[]> {
+  const statement = shardSessionOf(on)?.statementOf(bucket, asked) ?? asked;
+  return (await ask<Row>(on, [statement], values)).rows;
+}
+
 /** On Citus, distributes new tables by their column `bucket`. */
 export async function placeByBucket(on: Queryable, tables: readonly string[]): Promise<void> {
   if (!(await isDistributed(on))) return;

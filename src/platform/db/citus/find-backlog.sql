@@ -1,5 +1,5 @@
 -- Which of the buckets $1 have something that is not applied in one of the log writers $2, the one that waits longest first, and
--- those last that have something of backfills only ($3 says which log writers are theirs) that yields for $4 milliseconds. Each
+-- those last that only have something of log writers that yield ($3 says which), which they do for $4 milliseconds. Each
 -- worker looks at its own buckets: an index scan of the log's primary key for each bucket and log writer, one row of it.
 select home.bucket, min(part.request_id::text) as first,
   bool_and(log_writer.yields and part.received_at > statement_timestamp() - make_interval(secs => $4::float8 / 1000)) as yields

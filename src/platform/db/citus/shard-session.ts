@@ -49,7 +49,7 @@ const LOG_WRITER_BACKENDS = `select pid || ' ' || coalesce(backend_start::text, 
 const LOG_WRITERS_MS_MAX = 500;
 /**
  * Up to this many buckets are read one by one. For more, a query finds those with a backlog, at the cost of reading about ten empty
- * groups. With backfills, which yield to other parts, it is used for nearly any number.
+ * groups. With log writers that yield to others, it is used for nearly any number.
  */
 const BUCKETS_TRIED_MAX = { live: 12, beside: 2 };
 
@@ -124,6 +124,11 @@ export class ShardSession {
         if (!this.noteAway(error)) throw error;
       }
     }
+  }
+
+  /** A statement about this bucket, whichever shards the transaction holds. */
+  statementOf(bucket: number, asked: NamedStatement): NamedStatement {
+    return { ...asked, ...namedInShards(asked, this.#groupOf(bucket)) };
   }
 
   /** The statement by which a transaction holds the shards of these buckets where they are; those that follow name them. */
