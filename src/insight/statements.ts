@@ -41,8 +41,9 @@ export function composeVariants(
 const HASH_MEMORY = 8;
 
 /**
- * Runs a statement that sums ledger entries, in a transaction. Disables nested loops, which a server without statistics prefers, and
- * parallel workers, which cost more than they save. Unnamed, so that it is planned for its dates.
+ * Runs a statement that sums ledger entries, in a transaction. Disables nested loops, which a server without statistics prefers (a
+ * statement finds few rows by `any (array(…))`, because `in` would read them all), and parallel workers, which cost more than they save.
+ * Unnamed, so that it is planned for its dates.
  */
 export async function sumEntries<Row extends pg.QueryResultRow>(
   on: Queryable,

@@ -13,7 +13,7 @@ kind as materialized (
     dimension, dense_rank() over (order by {unit}, coalesce(currency_code, $7)) as cell,
     {unit} as unit, coalesce(currency_code, $7) as currency
   from bellhop_state.night_dimension
-  where bucket = $1 and property_id = $2 and status = any ($6::text[]) and dimension in (select dimension from entry)
+  where bucket = $1 and property_id = $2 and status = any ($6::text[]) and dimension = any (array(select dimension from entry))
 ),
 run as materialized (
   select

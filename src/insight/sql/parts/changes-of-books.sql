@@ -35,9 +35,9 @@ reported as materialized (
     (status = any ($7::text[])) is true as is_off,
     (status = any ($8::text[])) is true as holds
   from bellhop_state.night_dimension
-  where bucket = $1 and property_id = $2 and dimension in (
-    select dimension from entry union all select dimension from shared_entry union all select dimension from block_change
-  )
+  where bucket = $1 and property_id = $2 and dimension = any (array(
+    select dimension from entry union select dimension from shared_entry union select dimension from block_change
+  ))
 ),
 kind as materialized (
   select dimension, dense_rank() over (order by unit, currency) as cell, unit, currency, deducts, is_off, holds

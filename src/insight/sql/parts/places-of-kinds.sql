@@ -6,4 +6,4 @@ select
       currency_code, dimension
   ) as place
 from bellhop_state.night_dimension
-where bucket = $1 and property_id = $2 and dimension in (select dimension from shared_entry)
+where bucket = $1 and property_id = $2 and dimension = any (array(select dimension from shared_entry))
