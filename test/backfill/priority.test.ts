@@ -58,6 +58,29 @@ test("a batch of 2,000 records follows all others, without its body, and so does
   }
 });
 
+test("large batches that have waited for ten seconds leave room for others", async () => {
+  const waiting = [
+    await accept(service, "reservations", stays("WAITING", 0, 2_000)),
+    await accept(service, "reservations", stays("WAITING", 2_000, 2_000)),
+  ];
+  await service.pool.query(
+    "update bellhop.accept_log set received_at = statement_timestamp() - interval '11 seconds' where request_id = any ($1)",
+    [waiting],
+  );
+  const small = await accept(service, "reservations", stays("WAITING", 9_000, 1));
+  const clients = await openStateClients(service.database);
+  try {
+    const { client, parts } = (await readNext(clients, 1_000)) ?? assert.fail();
+    assert.deepEqual(
+      parts.map(({ requestId }) => requestId),
+      [...waiting, small],
+    );
+    await advanceCursors(client, parts);
+  } finally {
+    for (const client of clients) await client.end();
+  }
+});
+
 test("a backfill's parts follow all others, in the order of their log writer, and alternate after ten seconds", async () => {
   const together = await bucketsBeside(service.database, bucketOf("ACME", "FIRST"));
   const second =

@@ -1,5 +1,5 @@
--- The oldest unapplied parts of buckets $1, in order of receipt: at most $2 parts per log writer and bucket, and in total
--- about $3 records and $4 stored bytes. (octet_length does not detoast the body.)
+-- The oldest unapplied parts of buckets $1, in order of receipt: at most $2 parts per log writer and bucket, and about $3 records and
+-- $4 stored bytes of the log writers that yield, and of the others. (octet_length does not detoast the body.)
 -- Parts of log writers that yield do so for $5 milliseconds after receipt: they are returned only when no other part is pending,
 -- up to about $6 records. Yielding parts are the last of their log writer, so each result is a prefix of each log writer.
 -- Of such a log writer, parts with more than $7 records or $8 stored bytes are applied in pieces: they come without their body, with
@@ -9,7 +9,7 @@ with pending as (
     part.*,
     sum(part.records_now) over receipt - part.records_now as records_before,
     sum(part.bytes_now) over receipt - part.bytes_now as bytes_before,
-    first_value(part.yields) over receipt as all_yield
+    bool_and(part.yields) over () as all_yield
   from unnest($1::smallint[]) as owned (bucket)
   cross join {log-writers} as log_writer (log_writer_id, yields)
   left join lateral ({../../platform/db/sql/cursor of owned.bucket}) as cursor on true
@@ -33,7 +33,7 @@ with pending as (
     order by log.log_writer_id, log.request_id
     limit $2
   ) as part
-  window receipt as (order by part.yields, part.request_id, part.bucket)
+  window receipt as (partition by log_writer.yields order by part.request_id, part.bucket)
 )
 select
   log.bucket, log.log_writer_id::text as log_writer_id, log.request_id, log.kind, log.resource, log.client_id, log.received_at,
