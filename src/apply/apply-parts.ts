@@ -117,13 +117,6 @@ function keyOf({ property_id, resource }: Pick<FeedArrival, "property_id" | "res
   return `${property_id}${resource}`;
 }
 
-/** The key of any record that an arrival counts. */
-function keyOfArrival(arrival: FeedArrival | undefined): RecordKey | undefined {
-  if (arrival === undefined) return undefined;
-  const { bucket, property_id: propertyId, resource } = arrival;
-  return { bucket, propertyId, resource, key: "" };
-}
-
 /** Counts the records of one transaction by property and resource. Parts must be added in order of receipt. */
 class FeedArrivals {
   readonly #rows = new Map<string, FeedArrival>();
@@ -146,11 +139,11 @@ class FeedArrivals {
     if (isWarned) row.warned += 1;
   }
 
-  /** Counts the rejected records of a part under the property of an accepted one: their own codes are unchecked. */
-  addRejected(part: LogPart, accepted: RecordKey | undefined): void {
-    if (part.rejectedIndexes.size === 0 || accepted === undefined) return;
-    const row = this.#rowOf(part, accepted);
-    if (row !== undefined) row.rejected += part.rejectedIndexes.size;
+  /** Counts the rejected records of a part, whose others have been added, under one of its properties: their own codes are unchecked. */
+  addRejected({ bucket, requestId, rejectedIndexes }: LogPart): void {
+    if (rejectedIndexes.size === 0) return;
+    const row = this.rows().find((of) => of.bucket === bucket && of.last_request_id === requestId);
+    if (row !== undefined) row.rejected += rejectedIndexes.size;
   }
 
   rows(): FeedArrival[] {
@@ -371,7 +364,7 @@ export async function applyParts(
       });
       continue;
     }
-    arrivals.addRejected(part, records[0]?.of ?? keyOfArrival(earlier[0]?.arrivals[0]));
+    arrivals.addRejected(part);
     outcomes.push({
       part,
       letters: earlier.map((of) => of.outcomes).join("") + letters,

@@ -143,4 +143,25 @@ describe("a large part", () => {
     );
     assert.deepEqual(arrivals, [{ batches: 1, applied: 1_999, quarantined: 2, rejected: 1 }]);
   });
+
+  test("whose first and last pieces have only rejected records counts them in the feed", async () => {
+    const submission = submissionOf(many(T1, "x", "REJECTED"));
+    await bench.properties.register(submission.clientId, submission.records);
+    const isRejected = (index: number) => index < PIECE || index >= 3 * PIECE;
+    const rejected = submission.records
+      .filter(({ index }) => isRejected(index))
+      .map((record) => ({ ...record, violations: [], violationTotal: 0 }));
+    const { requestId } = await yielding.append({
+      ...submission,
+      records: submission.records.filter(({ index }) => !isRejected(index)),
+      rejected,
+      lenient: true,
+    });
+    assert.equal(await bench.outcomesOf(requestId), "a".repeat(2 * PIECE));
+    const arrivals = await bench.rows(
+      "select batches, applied, rejected from bellhop.feed_arrival where first_request_id = $1",
+      [requestId],
+    );
+    assert.deepEqual(arrivals, [{ batches: 1, applied: 2 * PIECE, rejected: LARGE - 2 * PIECE }]);
+  });
 });
