@@ -14,7 +14,7 @@ import {
   type PositionShape,
 } from "../platform/http/position.ts";
 import { type Scan, scanPage } from "./bounded-scan.ts";
-import { isNoLongerKept, loadRecords } from "./load-records.ts";
+import { isNoLongerKept, loadManyRecords, loadRecords } from "./load-records.ts";
 import { outcomeName } from "./outcome.ts";
 import type { Property } from "./property.ts";
 import { readForEachResource } from "./version-statement.ts";
@@ -113,21 +113,22 @@ function scanOf(pool: pg.Pool, property: Property, filter: RecordFilter): Scan<R
   };
 }
 
-/** Yields the records of one page verbatim, omitting those no longer retained; returns the position of the next page, or null. */
+/** Yields the records of one page verbatim, many at a time, omitting those no longer retained; returns the position of the next page, or null. */
 export async function* listRecords(
   pool: pg.Pool,
   property: Property,
   filter: RecordFilter,
   start: Position | null,
   limit: number,
-): AsyncGenerator<Buffer, Position | null> {
+): AsyncGenerator<readonly Buffer[], Position | null> {
   const scan = scanPage(scanOf(pool, property, filter), start, limit);
   for (;;) {
     const step = await scan.next();
     if (step.done === true) return step.value;
     const { bucket } = property;
     const pointers = step.value.map(({ requestId, index }) => ({ bucket, requestId, index }));
-    for await (const record of loadRecords(pool, pointers)) if (!isNoLongerKept(record)) yield record;
+    for await (const records of loadManyRecords(pool, pointers))
+      yield records.filter((record) => !isNoLongerKept(record));
   }
 }
 

@@ -18,12 +18,12 @@ interface InflatedChunk {
 
 /** Recently decompressed chunks: records in key order alternate between chunks, and decompressing one takes about 100 µs. */
 class InflatedChunks {
-  readonly #kept = new Map<string, InflatedChunk>();
+  readonly #kept = new Map<StoredChunk, InflatedChunk>();
   #bytes = 0;
 
-  /** The record at a position; `stored` are the stored bytes of its chunk `id`. */
-  recordAt(id: string, layout: BodyLayout, chunk: number, position: number, stored: Buffer): Buffer {
-    const record = (this.#kept.get(id) ?? this.#inflate(id, layout, chunk, stored)).records.get(position);
+  /** The record at a position; `fetched` are the stored bytes of chunks that came without their part's body. */
+  recordAt(chunk: StoredChunk, position: number, fetched: ReadonlyMap<StoredChunk, Buffer>): Buffer {
+    const record = (this.#kept.get(chunk) ?? this.#inflate(chunk, fetched)).records.get(position);
     if (record === undefined)
       throw new Error("A chunk of the log does not hold a record that its layout names.");
     return record;
@@ -38,11 +38,13 @@ class InflatedChunks {
     this.#bytes = 0;
   }
 
-  #inflate(id: string, layout: BodyLayout, chunk: number, stored: Buffer): InflatedChunk {
+  #inflate(of: StoredChunk, fetched: ReadonlyMap<StoredChunk, Buffer>): InflatedChunk {
+    const { layout, body } = of.part;
+    const stored = body?.subarray(of.from, of.from + of.bytes) ?? (fetched.get(of) as Buffer);
     const records = new Map<number, Buffer>();
     let bytes = 0;
     let memory: ArrayBufferLike | undefined;
-    for (const record of layout.recordsOf(chunk, stored)) {
+    for (const record of layout.recordsOf(of.chunk, stored)) {
       records.set(record.position, record.bytes);
       bytes += record.bytes.length;
       memory = record.bytes.buffer;
@@ -56,7 +58,7 @@ class InflatedChunks {
       this.#bytes -= freed;
     }
     const inflated = { records, bytes, memory };
-    this.#kept.set(id, inflated);
+    this.#kept.set(of, inflated);
     this.#bytes += bytes;
     return inflated;
   }
@@ -99,9 +101,21 @@ const STORED_BYTES_AT_ONCE = 4 * 1_048_576;
 
 /** One part of a batch, with its body if it is small; otherwise with the SHA-256 of its layout, which its chunks are checked against. */
 interface Part {
+  readonly bucket: number;
+  readonly requestId: string;
   readonly layout: BodyLayout;
   readonly body: Buffer | null;
   readonly layoutHash: Buffer | null;
+  /** Those that a record was located in. */
+  readonly chunks: Map<number, StoredChunk>;
+}
+
+/** A chunk of a part, and where it lies in its stored body. */
+interface StoredChunk {
+  readonly part: Part;
+  readonly chunk: number;
+  readonly from: number;
+  readonly bytes: number;
 }
 
 /** Retries if an erasure, a deletion or retention rewrites a part between two statements. */
@@ -114,22 +128,19 @@ export function isNoLongerKept(record: Buffer): boolean {
   return record === NO_LONGER_KEPT;
 }
 
-interface Place extends Part {
-  readonly id: string;
-  readonly pointer: RecordPointer;
+/** Where a record lies. */
+interface Place {
+  readonly stored: StoredChunk;
   readonly position: number;
-  readonly chunk: number;
-  readonly from: number;
-  readonly bytes: number;
 }
 
 function partOf({ bucket, requestId }: RecordPointer): string {
   return `${requestId}/${bucket}`;
 }
 
-/** Bytes read from the log by a key. `free` frees their memory, if it is large. */
-interface Read<Value> {
-  readonly found: ReadonlyMap<string, Value>;
+/** What was read from the log. `free` frees its memory, if it is large. */
+interface Read<Key, Value> {
+  readonly found: ReadonlyMap<Key, Value>;
   free(): void;
 }
 
@@ -137,27 +148,37 @@ async function loadParts(
   pool: Queryable,
   pointers: readonly RecordPointer[],
   wholeBodyBytesMax: number,
-): Promise<Read<Part>> {
-  const parts = [...new Map(pointers.map((pointer) => [partOf(pointer), pointer]))];
-  const [buckets, requestIds] = [parts.map(([, one]) => one.bucket), parts.map(([, one]) => one.requestId)];
+): Promise<Read<string, Part>> {
+  const parts = new Map<string, RecordPointer>();
+  for (const pointer of pointers) parts.set(partOf(pointer), pointer);
+  const wanted = [...parts];
+  const [buckets, requestIds] = [wanted.map(([, one]) => one.bucket), wanted.map(([, one]) => one.requestId)];
   const read = await queryBytes(pool, readParts, [buckets, requestIds, wholeBodyBytesMax]);
   const found = new Map<string, Part>();
   for (const [place, layout, body] of read.rows as [Buffer, Buffer, Buffer | null][]) {
-    const [id, part] = parts[place.readInt32BE() - 1] as (typeof parts)[number];
-    const opened = openLayout(part, layout);
+    const [id, { bucket, requestId }] = wanted[place.readInt32BE() - 1] as (typeof wanted)[number];
+    const opened = openLayout({ bucket, requestId }, layout);
     // Layouts are usually cached; awaiting a promise per part would cost more than the part.
     found.set(id, {
+      bucket,
+      requestId,
       layout: opened instanceof Promise ? await opened : opened,
       body,
       layoutHash: body === null ? hash("sha256", layout, "buffer") : null,
+      chunks: new Map(),
     });
   }
   return { found, free: () => read.free() };
 }
 
-function placeOf(pointer: RecordPointer, part: Part, position: number): Place {
-  const range = part.layout.rangeOf(position);
-  return { ...part, ...range, pointer, position, id: `${partOf(pointer)}/${range.chunk}` };
+function placeOf(part: Part, position: number): Place {
+  const { chunk, from, bytes } = part.layout.rangeOf(position);
+  let stored = part.chunks.get(chunk);
+  if (stored === undefined) {
+    stored = { part, chunk, from, bytes };
+    part.chunks.set(chunk, stored);
+  }
+  return { stored, position };
 }
 
 /** Locates a record; undefined if retention has deleted it. All requests from the id `horizon` on are retained. */
@@ -173,7 +194,7 @@ function locate(
     throw new Error(`The log has no record ${pointer.index} of request ${pointer.requestId}.`);
   }
   if (part.layout.bytesAt(position) === 0) return undefined;
-  return placeOf(pointer, part, position);
+  return placeOf(part, position);
 }
 
 /** The request from which the log is complete; read only if a part is missing. */
@@ -207,20 +228,20 @@ function* groupByParts(pointers: readonly RecordPointer[]): Generator<RecordPoin
 /** Splits places, in order, into groups whose distinct chunks fit the fetch limit. */
 function* groupByBytes(
   places: readonly (Place | undefined)[],
-): Generator<{ places: (Place | undefined)[]; chunks: Map<string, Place> }> {
+): Generator<{ places: (Place | undefined)[]; chunks: Set<StoredChunk> }> {
   let group: (Place | undefined)[] = [];
-  let chunks = new Map<string, Place>();
+  let chunks = new Set<StoredChunk>();
   let bytes = 0;
   for (const place of places) {
-    if (place !== undefined && !chunks.has(place.id)) {
-      if (chunks.size > 0 && bytes + place.bytes > STORED_BYTES_AT_ONCE) {
+    if (place !== undefined && !chunks.has(place.stored)) {
+      if (chunks.size > 0 && bytes + place.stored.bytes > STORED_BYTES_AT_ONCE) {
         yield { places: group, chunks };
         group = [];
-        chunks = new Map();
+        chunks = new Set();
         bytes = 0;
       }
-      chunks.set(place.id, place);
-      bytes += place.bytes;
+      chunks.add(place.stored);
+      bytes += place.stored.bytes;
     }
     group.push(place);
   }
@@ -230,25 +251,21 @@ function* groupByBytes(
 /** The stored bytes of chunks; undefined if one of their parts has been rewritten or deleted. */
 async function fetchChunks(
   pool: Queryable,
-  chunks: ReadonlyMap<string, Place>,
-): Promise<Read<Buffer> | undefined> {
-  const wanted = [...chunks.values()];
-  const checked = new Set<string>();
+  wanted: readonly StoredChunk[],
+): Promise<Read<StoredChunk, Buffer> | undefined> {
+  const checked = new Set<Part>();
   const read = await queryBytes(pool, readChunks, [
-    wanted.map(({ pointer }) => pointer.bucket),
-    wanted.map(({ pointer }) => pointer.requestId),
+    wanted.map(({ part }) => part.bucket),
+    wanted.map(({ part }) => part.requestId),
     wanted.map(({ from }) => from),
     wanted.map(({ bytes }) => bytes),
     // Check the layout once per part, as the statement has one snapshot.
-    wanted.map(({ pointer, layoutHash }) => {
-      const part = partOf(pointer);
-      return checked.size < checked.add(part).size ? layoutHash : null;
-    }),
+    wanted.map(({ part }) => (checked.size < checked.add(part).size ? part.layoutHash : null)),
   ]);
   const stored = read.rows.flat();
   if (stored.length !== wanted.length || stored.includes(null)) return undefined;
   return {
-    found: new Map([...chunks.keys()].map((id, at) => [id, stored[at] as Buffer])),
+    found: new Map(wanted.map((chunk, at) => [chunk, stored[at] as Buffer])),
     free: () => read.free(),
   };
 }
@@ -256,51 +273,58 @@ async function fetchChunks(
 /** The chunks whose bodies were not read with their layouts; undefined as in `fetchChunks`. */
 function storedChunks(
   pool: Queryable,
-  chunks: ReadonlyMap<string, Place>,
-): Promise<Read<Buffer> | undefined> | Read<Buffer> {
-  const missing = new Map([...chunks].filter(([, { body }]) => body === null));
-  return missing.size === 0 ? { found: new Map(), free: () => undefined } : fetchChunks(pool, missing);
+  chunks: ReadonlySet<StoredChunk>,
+): Promise<Read<StoredChunk, Buffer> | undefined> | Read<StoredChunk, Buffer> {
+  const missing = [...chunks].filter(({ part }) => part.body === null);
+  return missing.length === 0 ? { found: new Map(), free: () => undefined } : fetchChunks(pool, missing);
 }
 
 /** A group of pointers and their parts. */
 interface LoadedGroup {
   readonly group: readonly RecordPointer[];
-  readonly parts: Read<Part>;
+  readonly parts: Read<string, Part>;
 }
 
 async function loadGroup(pool: Queryable, group: readonly RecordPointer[]): Promise<LoadedGroup> {
   return { group, parts: await loadParts(pool, group, WHOLE_BODY_BYTES_MAX) };
 }
 
-/** Yields the records of a group. If a part is rewritten meanwhile, the remaining records are read from the new version. */
+/** Decompressed bytes of the records that are yielded together. */
+const RECORD_BYTES_AT_ONCE = 1_048_576;
+
+/** Yields the records of a group, many at a time. If a part is rewritten meanwhile, the remaining records are read from the new version. */
 async function* recordsOfGroup(
   pool: Queryable,
   { group, parts }: LoadedGroup,
   inflated: InflatedChunks,
   readAgain = READ_AGAIN_MAX,
-): AsyncGenerator<Buffer, void> {
+): AsyncGenerator<readonly Buffer[], void> {
   const horizon = await horizonOf(pool, group, parts.found);
-  let yielded = 0;
+  let placed = 0;
   for (const { places, chunks } of groupByBytes(
     group.map((pointer) => locate(pointer, parts.found, horizon)),
   )) {
     const fetched = await storedChunks(pool, chunks);
     if (fetched === undefined) {
       if (readAgain === 0) throw new Error("A part of the log was rewritten during every read.");
-      const rest = await loadGroup(pool, group.slice(yielded));
+      const rest = await loadGroup(pool, group.slice(placed));
       yield* recordsOfGroup(pool, rest, inflated, readAgain - 1);
       return;
     }
+    let records: Buffer[] = [];
+    let bytes = 0;
     for (const place of places) {
-      yielded += 1;
-      if (place === undefined) {
-        yield NO_LONGER_KEPT;
-        continue;
-      }
-      const { id, chunk, layout, position, from, bytes, body } = place;
-      const stored = body?.subarray(from, from + bytes) ?? (fetched.found.get(id) as Buffer);
-      yield inflated.recordAt(id, layout, chunk, position, stored);
+      const record =
+        place === undefined ? NO_LONGER_KEPT : inflated.recordAt(place.stored, place.position, fetched.found);
+      records.push(record);
+      bytes += record.length;
+      if (bytes < RECORD_BYTES_AT_ONCE) continue;
+      yield records;
+      records = [];
+      bytes = 0;
     }
+    if (records.length > 0) yield records;
+    placed += places.length;
     // Cached chunks may be views of this memory, or of an earlier version of a part than the next group's.
     inflated.free();
     fetched.free();
@@ -309,13 +333,13 @@ async function* recordsOfGroup(
 }
 
 /**
- * Yields records verbatim, in the order of the pointers; each is valid until the next is requested. Reads parts ahead and decompresses
- * chunk by chunk, so memory does not grow with the number of records. Yields `null` for a record deleted by retention.
+ * Yields records verbatim, in the order of the pointers, many at a time; they are valid until the next are requested. Reads parts ahead
+ * and decompresses chunk by chunk, so memory does not grow with the number of records. `null` for a record deleted by retention.
  */
-export async function* loadRecords(
+export async function* loadManyRecords(
   pool: Queryable,
   pointers: readonly RecordPointer[],
-): AsyncGenerator<Buffer, void> {
+): AsyncGenerator<readonly Buffer[], void> {
   const inflated = new InflatedChunks();
   const groups = groupByParts(pointers);
   const readNext = (): Promise<LoadedGroup> | undefined => {
@@ -337,6 +361,14 @@ export async function* loadRecords(
   }
 }
 
+/** As `loadManyRecords`, one record at a time. */
+export async function* loadRecords(
+  pool: Queryable,
+  pointers: readonly RecordPointer[],
+): AsyncGenerator<Buffer, void> {
+  for await (const records of loadManyRecords(pool, pointers)) yield* records;
+}
+
 /** Yields every retained record of one part, chunk by chunk, so that a search can stop at the first match. */
 export async function* loadPart(
   pool: Queryable,
@@ -352,15 +384,15 @@ export async function* loadPart(
   let part = await load();
   let position = 0;
   for (let readAgain = READ_AGAIN_MAX; position < part.layout.recordCount; ) {
-    const place = placeOf(pointer, part, position);
-    const stored = (await fetchChunks(pool, new Map([["", place]])))?.found.get("");
+    const { stored: chunk } = placeOf(part, position);
+    const stored = (await fetchChunks(pool, [chunk]))?.found.get(chunk);
     if (stored === undefined) {
       if (readAgain === 0) throw new Error("A part of the log was rewritten during every read.");
       readAgain -= 1;
       part = await load();
       continue;
     }
-    for (const record of part.layout.recordsOf(place.chunk, stored)) {
+    for (const record of part.layout.recordsOf(chunk.chunk, stored)) {
       // A rewritten part has other chunks, which may start before the last position.
       if (record.position < position) continue;
       if (record.bytes.length > 0) yield record.bytes;

@@ -35,8 +35,11 @@ declare module "fastify" {
   }
 }
 
-/** Yields items as JSON in order; returns the input of `PageText.tail`, such as the next position. */
-export type Items<End = Position | null> = AsyncGenerator<Buffer, End>;
+/**
+ * Yields items as JSON in order, one or many at a time, valid until the next are requested; returns the input of `PageText.tail`, such as
+ * the next position.
+ */
+export type Items<End = Position | null> = AsyncGenerator<Buffer | readonly Buffer[], End>;
 
 export interface PageText<End = Position | null> {
   /** The text before the items, such as `{"items":[`. */
@@ -71,7 +74,7 @@ class PageMemory {
   }
 }
 
-/** The page's text in chunks. Copies each item, as it is valid only until the next. */
+/** The page's text in chunks. Copies each item, as it is valid only until the next are requested. */
 async function* textOf<End>(
   items: Items<End>,
   page: PageText<End>,
@@ -81,25 +84,26 @@ async function* textOf<End>(
   const [between, behind] = page.asLines === true ? [NOTHING, NEW_LINE] : [COMMA, NOTHING];
   let gathered = memory.make(GATHERED_BYTES);
   let length = gathered.write(page.head);
-  let isFirst = true;
+  let before = NOTHING;
   try {
-    for (;;) {
-      const item = await readFor(reading, () => items.next());
-      const bytes = item.done === true ? Buffer.from(page.tail(item.value)) : item.value;
-      const needed = bytes.length + between.length + behind.length;
-      if (length + needed > gathered.length) {
-        if (length > 0) yield gathered.subarray(0, length);
-        gathered = memory.make(Math.max(GATHERED_BYTES, needed));
-        length = 0;
+    for (let isDone = false; !isDone; ) {
+      const some = await readFor(reading, () => items.next());
+      isDone = some.done === true;
+      const text = some.done === true ? Buffer.from(page.tail(some.value)) : some.value;
+      for (const bytes of Buffer.isBuffer(text) ? [text] : text) {
+        const needed = bytes.length + between.length + behind.length;
+        if (length + needed > gathered.length) {
+          if (length > 0) yield gathered.subarray(0, length);
+          gathered = memory.make(Math.max(GATHERED_BYTES, needed));
+          length = 0;
+        }
+        if (!isDone) length += before.copy(gathered, length);
+        length += bytes.copy(gathered, length);
+        if (!isDone) length += behind.copy(gathered, length);
+        before = between;
       }
-      if (!isFirst && item.done !== true) length += between.copy(gathered, length);
-      length += bytes.copy(gathered, length);
-      if (item.done !== true) length += behind.copy(gathered, length);
-      isFirst = false;
-      if (item.done !== true) continue;
-      yield gathered.subarray(0, length);
-      return;
     }
+    yield gathered.subarray(0, length);
   } finally {
     await items.return(undefined as never);
   }

@@ -110,7 +110,8 @@ async function previewRelease(
   if (property === undefined) return null;
   const { sourceTime } = readRecord(resource, record);
   const filter = { ...ANY_RECORD, resource: letterOf(resource), key };
-  for await (const current of listRecords(pool, property, filter, null, 1)) {
+  for await (const [current] of listRecords(pool, property, filter, null, 1)) {
+    if (current === undefined) continue;
     const compared = compareRecords(current, record);
     const currentSourceTime = readRecord(resource, current).sourceTime;
     return {
