@@ -228,8 +228,8 @@ type Headers = Pick<IncomingMessage, "headers" | "rawHeaders">;
 function readHeaderParameters(request: Headers): HeaderParameters {
   const handling = handlingOf(request.headers);
   return {
-    idempotencyKey: visibleText(request, "Idempotency-Key", 255),
-    correlationId: visibleText(request, "X-Correlation-Id", 128),
+    idempotencyKey: visibleText(request, "idempotency-key", 255, "Idempotency-Key"),
+    correlationId: visibleText(request, "x-correlation-id", 128, "X-Correlation-Id"),
     replyTo: replyToOf(request),
     backfillId: backfillIdOf(request),
     lenient: handling === "lenient",
@@ -241,30 +241,31 @@ function invalid(message: string): ServiceError {
   return new ServiceError("bellhop.http.InvalidHeader", { message });
 }
 
-function visibleText(request: Headers, name: string, charactersMax: number): string | null {
-  const value = request.headers[name.toLowerCase()];
+/** `shown`: the name for messages. */
+function visibleText(request: Headers, name: string, charactersMax: number, shown: string): string | null {
+  const value = request.headers[name];
   if (typeof value !== "string") return null;
   if (value.length > charactersMax || !/^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(value)) {
-    throw invalid(`${name} must be 1 to ${charactersMax} visible ASCII characters, spaces only within.`);
+    throw invalid(`${shown} must be 1 to ${charactersMax} visible ASCII characters, spaces only within.`);
   }
   // Node joins a repeated header with ", ", which one value may contain too.
   if (value.includes(", ") && countOf(request.rawHeaders, name) > 1)
-    throw invalid(`${name} must be sent once.`);
+    throw invalid(`${shown} must be sent once.`);
   return value;
 }
 
 function countOf(rawHeaders: readonly string[], name: string): number {
-  return rawHeaders.filter((text, at) => at % 2 === 0 && text.toLowerCase() === name.toLowerCase()).length;
+  return rawHeaders.filter((text, at) => at % 2 === 0 && text.toLowerCase() === name).length;
 }
 
 function backfillIdOf(request: Headers): string | null {
-  const value = visibleText(request, "Backfill-Id", 36)?.toLowerCase() ?? null;
+  const value = visibleText(request, "backfill-id", 36, "Backfill-Id")?.toLowerCase() ?? null;
   if (value !== null && !isUuid(value)) throw invalid("Backfill-Id must be the UUID of a backfill.");
   return value;
 }
 
 function replyToOf(request: Headers): string | null {
-  const value = visibleText(request, "ReplyTo", 2_048);
+  const value = visibleText(request, "replyto", 2_048, "ReplyTo");
   if (value === null) return null;
   const address = URL.parse(value);
   // The address is visible to everyone who may read the request.
@@ -417,7 +418,7 @@ export class BatchValidator {
     const { index, start, end, clientCode, propertyCode } = record;
     if (found.total === 0 && clientCode !== undefined && propertyCode !== undefined) {
       this.#records.push({ index, start, end, clientCode, propertyCode });
-      if (isAhead(this.#resource, record, this.#latest)) this.#countUnusable(record);
+      if (isAhead(this.#resource, record, this.#body, this.#latest)) this.#countUnusable(record);
       return;
     }
     this.#countUnusable(record);

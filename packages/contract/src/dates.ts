@@ -2,6 +2,19 @@ const DAY_MS = 86_400_000;
 const FIRST = "0001-01-01";
 const LAST = "9999-12-31";
 
+/** Remembers the last result of `format`: under load many requests are of one millisecond. */
+export function rememberLast(format: (ms: number) => string): (ms: number) => string {
+  let last = Number.NaN;
+  let text = "";
+  return (ms) => {
+    if (ms !== last) {
+      text = format(ms);
+      last = ms;
+    }
+    return text;
+  };
+}
+
 /** Adds days to a date `YYYY-MM-DD`, clamped to years 1 to 9999. */
 export function addDays(date: string, days: number): string {
   const ms = Date.parse(date) + days * DAY_MS;

@@ -42,8 +42,8 @@ export interface BatchRecord {
   /** Undefined unless the code is a non-empty string that occurs once, without NUL or unpaired surrogates. */
   readonly clientCode: string | undefined;
   readonly propertyCode: string | undefined;
-  /** For a walked record: the source time to the second, verbatim (the minute and Z if it has no seconds). Avoids parsing `value`. */
-  readonly sourceSecond: string | undefined;
+  /** For a walked record: the position of the source time in the body. Avoids parsing `value`. */
+  readonly sourceTimeAt: number | undefined;
   /**
    * Violations of text that parses: repeated or forbidden names, unsafe numbers, unpaired surrogates, NUL. At most 100 per batch, then
    * one per record; `lexicalTotal` counts all of this record.
@@ -135,9 +135,12 @@ async function finishInTurns(run: BatchRun): Promise<BatchRefusal | undefined> {
   return run.refusal;
 }
 
-/** Numbers per element: start, end, members (WALKED: not counted), doubts, values. */
-const SPAN_NUMBERS = 5;
-const WALKED = -1;
+/** An element that was not walked, as scanned. */
+interface ScannedElement extends Pick<ElementScan, "members" | "doubts" | "values"> {
+  readonly start: number;
+  readonly end: number;
+}
+
 /** Cost of visiting a walked record, in bytes of a turn. */
 const WALKED_TURN_BYTES = 256;
 
@@ -157,30 +160,21 @@ class WalkedRecord implements BatchRecord {
   readonly clientCode: string;
   readonly propertyCode: string;
   readonly validAs: Resource;
+  readonly sourceTimeAt: number;
   readonly lexical = NO_VIOLATIONS;
   readonly lexicalTotal = 0;
   readonly #body: Buffer;
-  readonly #sourceTimeAt: number;
 
-  constructor(
-    body: Buffer,
-    found: Pick<BatchRecord, "index" | "start" | "end" | "values">,
-    codes: readonly [clientCode: string, propertyCode: string],
-    validAs: Resource,
-    sourceTimeAt: number,
-  ) {
+  constructor(body: Buffer, index: number, start: number, walk: RecordWalk, validAs: Resource) {
     this.#body = body;
-    this.index = found.index;
-    this.start = found.start;
-    this.end = found.end;
-    this.values = found.values;
-    [this.clientCode, this.propertyCode] = codes;
+    this.index = index;
+    this.start = start;
+    this.end = walk.end;
+    this.values = walk.values;
+    this.clientCode = walk.clientCode;
+    this.propertyCode = walk.propertyCode;
     this.validAs = validAs;
-    this.#sourceTimeAt = sourceTimeAt;
-  }
-
-  get sourceSecond(): string {
-    return this.#body.toString("latin1", this.#sourceTimeAt, this.#sourceTimeAt + SECOND_CHARACTERS);
+    this.sourceTimeAt = walk.sourceTimeAt;
   }
 
   get value(): unknown {
@@ -193,15 +187,12 @@ class BatchRun {
   readonly #body: Buffer;
   readonly #view: DataView;
   readonly #limits: BatchLimits;
-  readonly #spans: number[] = [];
+  readonly #elements: (WalkedRecord | ScannedElement)[] = [];
   readonly #scan: ElementScan = newElementScan();
   readonly #resource: Resource | undefined;
   readonly #walk: RecordWalk = newRecordWalk();
   readonly #walkLimits: WalkLimits;
   readonly #schema: FieldSchema | undefined;
-  /** Codes and source time positions of the walked records, in order. */
-  readonly #codes: string[] = [];
-  readonly #times: number[] = [];
   readonly #visit: (record: BatchRecord) => void;
   readonly #ascii: boolean;
   #at = 0;
@@ -212,7 +203,6 @@ class BatchRun {
   /** The record inspected over several turns. */
   #inspector: ElementInspector | undefined;
   #walkMisses = 0;
-  #walkedVisited = 0;
   #refusal: BatchRefusal | undefined;
 
   constructor(
@@ -238,7 +228,7 @@ class BatchRun {
     while (left > 0 && this.#refusal === undefined) {
       if (!this.#scanned) {
         left -= this.#findElement(left);
-      } else if (this.#visited * SPAN_NUMBERS < this.#spans.length) {
+      } else if (this.#visited < this.#elements.length) {
         left -= this.#readElement(left);
       } else {
         return true;
@@ -311,16 +301,17 @@ class BatchRun {
     const start = this.#at;
     const isResumed = scan.outcome === "paused";
     const from = isResumed ? scan.end : start;
-    if (isResumed || !this.#walkElement(start))
+    const walked = isResumed ? undefined : this.#walkElement(start);
+    if (walked === undefined)
       scanElement(this.#body, start, this.#limits.depthMax, scan, RECORD_BYTES_MAX, bytes);
-    if (scan.outcome !== "paused") this.#refusal = this.#endElement();
+    if (scan.outcome !== "paused") this.#refusal = this.#endElement(walked);
     return Math.max(scan.end, this.#at) - from;
   }
 
-  #endElement(): BatchRefusal | undefined {
+  #endElement(walked: WalkedRecord | undefined): BatchRefusal | undefined {
     const body = this.#body;
     const scan = this.#scan;
-    const index = this.#spans.length / SPAN_NUMBERS;
+    const index = this.#elements.length;
     const { recordsMax, depthMax } = this.#limits;
     if (index === recordsMax) {
       return refusal(
@@ -346,7 +337,8 @@ class BatchRun {
     let end = scan.end;
     while (end > start && isWhitespace(body[end - 1] as number)) end -= 1;
     if (end === start) return malformed(scan.end, "expected a record", index);
-    this.#spans.push(start, end, scan.members, scan.doubts, scan.values);
+    const { members, doubts, values } = scan;
+    this.#elements.push(walked ?? { start, end, members, doubts, values });
     if (body[scan.end] === 0x5d) {
       this.#at = scan.end;
       this.#scanned = true;
@@ -356,9 +348,9 @@ class BatchRun {
     return undefined;
   }
 
-  /** Walks the element at `start`. Returns true and fills the scan if it is a valid record. */
-  #walkElement(start: number): boolean {
-    if (this.#resource === undefined || this.#walkMisses === WALK_MISSES_MAX) return false;
+  /** Walks the element at `start`. Fills the scan if it is a valid record. */
+  #walkElement(start: number): WalkedRecord | undefined {
+    if (this.#resource === undefined || this.#walkMisses === WALK_MISSES_MAX) return undefined;
     const body = this.#body;
     const walk = this.#walk;
     const isValid = walkRecord(this.#resource, body, this.#view, start, this.#walkLimits, walk);
@@ -366,18 +358,14 @@ class BatchRun {
     const isElement = body[end] === 0x2c || body[end] === 0x5d;
     if (!isElement) {
       this.#walkMisses += 1;
-      return false;
+      return undefined;
     }
     this.#walkMisses = 0;
-    this.#codes.push(walk.clientCode, walk.propertyCode);
-    this.#times.push(walk.sourceTimeAt);
     const scan = this.#scan;
     scan.outcome = "element";
     scan.end = end;
     scan.values = walk.values;
-    scan.members = WALKED;
-    scan.doubts = 0;
-    return true;
+    return new WalkedRecord(body, this.#elements.length, start, walk, this.#resource);
   }
 
   /** Checks that only whitespace follows the array's `]` at the current position. */
@@ -416,26 +404,17 @@ class BatchRun {
   /** Visits the next element, parsing it if needed, or continues its inspection for about `bytes` bytes. Returns the cost in bytes. */
   #readElement(bytes: number): number {
     const index = this.#visited;
-    const span = index * SPAN_NUMBERS;
-    const start = this.#spans[span] as number;
-    const end = this.#spans[span + 1] as number;
-    const members = this.#spans[span + 2] as number;
-    const values = this.#spans[span + 4] as number;
-    if (members !== WALKED) {
-      if (end - start > PARSED_BYTES_MAX || values > PARSED_VALUES_MAX)
-        return this.#inspectElement(index, start, end, values, bytes);
-      this.#parseElement(index, start, end, members, this.#spans[span + 3] as number, values);
-      return PARSED_BYTE_COUNTS * (end - start);
+    const element = this.#elements[index] as WalkedRecord | ScannedElement;
+    if (element instanceof WalkedRecord) {
+      this.#visited += 1;
+      this.#visit(element);
+      return WALKED_TURN_BYTES;
     }
-    const walked = this.#walkedVisited;
-    const codes = this.#codes.slice(2 * walked, 2 * walked + 2) as [string, string];
-    const found = { index, start, end, values };
-    this.#walkedVisited += 1;
-    this.#visited += 1;
-    this.#visit(
-      new WalkedRecord(this.#body, found, codes, this.#resource as Resource, this.#times[walked] as number),
-    );
-    return WALKED_TURN_BYTES;
+    const { start, end, members, doubts, values } = element;
+    if (end - start > PARSED_BYTES_MAX || values > PARSED_VALUES_MAX)
+      return this.#inspectElement(index, start, end, values, bytes);
+    this.#parseElement(index, start, end, members, doubts, values);
+    return PARSED_BYTE_COUNTS * (end - start);
   }
 
   #parseElement(
@@ -495,12 +474,12 @@ class BatchRun {
     this.#visitParsed({ ...of, value, lexical: violations, lexicalTotal: total });
   }
 
-  #visitParsed(parsed: Omit<BatchRecord, "clientCode" | "propertyCode" | "validAs" | "sourceSecond">): void {
+  #visitParsed(parsed: Omit<BatchRecord, "clientCode" | "propertyCode" | "validAs" | "sourceTimeAt">): void {
     this.#visited += 1;
     this.#visit({
       ...parsed,
       validAs: undefined,
-      sourceSecond: undefined,
+      sourceTimeAt: undefined,
       clientCode: codeIn(parsed, "clientCode"),
       propertyCode: codeIn(parsed, "propertyCode"),
     });
@@ -783,10 +762,20 @@ export function checkRecord(
   return found.total === 0 ? VALID : { violations: found.kept, total: found.total };
 }
 
-/** Whether the source time of a valid record is after `latest` (see `latestSourceTime`), to the second. */
-export function isAhead(resource: Resource, record: BatchRecord, latest: string): boolean {
+/** Whether the source time of a valid record of `body` is after `latest` (see `latestSourceTime`), to the second. */
+export function isAhead(resource: Resource, record: BatchRecord, body: Buffer, latest: string): boolean {
+  if (record.sourceTimeAt !== undefined) return isAfter(body, record.sourceTimeAt, latest);
   const field = NOTED[resource].sought?.[SOUGHT.sourceTime] as string;
-  const second = record.sourceSecond ?? (record.value as Record<string, string>)[field];
-  if (second === undefined) return false;
-  return second.slice(0, second[MINUTE_CHARACTERS] === ":" ? SECOND_CHARACTERS : MINUTE_CHARACTERS) > latest;
+  const time = (record.value as Record<string, string>)[field];
+  if (time === undefined) return false;
+  return isAfter(Buffer.from(time), 0, latest);
+}
+
+function isAfter(body: Buffer, at: number, latest: string): boolean {
+  const characters = body[at + MINUTE_CHARACTERS] === COLON ? SECOND_CHARACTERS : MINUTE_CHARACTERS;
+  for (let place = 0; place < characters; place += 1) {
+    const difference = (body[at + place] as number) - latest.charCodeAt(place);
+    if (difference !== 0) return difference > 0;
+  }
+  return false;
 }

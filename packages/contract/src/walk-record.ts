@@ -92,6 +92,7 @@ let slab = new Int32Array(SLAB_NUMBERS);
 let base = 0;
 let top = 0;
 let view: DataView = NO_VIEW;
+let viewBytes = 0;
 /** The number of items of each list, and its last item. */
 const counts = new Int32Array(LISTS);
 const lasts = new Int32Array(LISTS);
@@ -165,6 +166,7 @@ export class RecordBytes {
 /** Walks one record by a plan, writing from `base` on, and returns its end or UNSURE. */
 function walkBy(plan: SpanPlan, bytes: Buffer, chunk: DataView, start: number): number {
   view = chunk;
+  viewBytes = bytes.length;
   base = top;
   isCheck = plan.mode === "check";
   runNumbers = 0;
@@ -343,7 +345,7 @@ function walkSpace(body: Uint8Array, at: number): number {
 /** Whether a member's name and colon are at `at`. Compares four bytes at a time, because names are most of a record. */
 function isGlueAt(at: number, { glueLength, wordFirst, wordLast }: SpanMember): boolean {
   const last = at + glueLength - 4;
-  if (last + 4 > view.byteLength) return false;
+  if (last + 4 > viewBytes) return false;
   let here = at;
   for (let word = wordFirst; word < wordLast; word += 1) {
     if (view.getInt32(here, true) !== WORDS[word]) return false;

@@ -1,3 +1,5 @@
+import { rememberLast } from "./dates.ts";
+
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const MINUS = 0x2d;
@@ -237,10 +239,10 @@ export function microsecondTimestamp(text: string): string {
 const SOURCE_TIME_AHEAD_MS_MAX = 10 * 60_000;
 
 /** The latest source time of a record received at `receivedAt` (ms since 1970), as text for comparison. */
-export function latestSourceTime(receivedAt: number): string {
+export const latestSourceTime = rememberLast((receivedAt) => {
   const latest = new Date(receivedAt + SOURCE_TIME_AHEAD_MS_MAX).toISOString();
   return `${latest.slice(0, -1)}999Z`;
-}
+});
 
 const DAYS_BEFORE_MARCH_0 = 719_468;
 

@@ -211,11 +211,9 @@ function flushParameters(
         layout_bytes: layout.bytes,
         body_from: body.from,
         body_bytes: body.bytes,
-        ...(append.idempotency !== null && {
-          key: append.idempotency.key,
-          key_bucket: keyBucketOf(append),
-          fingerprint: append.idempotency.fingerprint,
-        }),
+        key: append.idempotency?.key,
+        key_bucket: append.idempotency === null ? undefined : keyBucketOf(append),
+        fingerprint: append.idempotency?.fingerprint,
       });
     }
   }

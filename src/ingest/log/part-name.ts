@@ -1,4 +1,5 @@
 import { hash, randomFillSync } from "node:crypto";
+import { rememberLast } from "#contract/dates.ts";
 import { monotonicNow, SharedLock } from "../../platform/runtime/shared-memory.ts";
 
 /** Identifies a row of the log: the part of a batch in one bucket. */
@@ -57,18 +58,24 @@ function encode(ms: number, fraction: number, tail: string): string {
   return format(ms.toString(16).padStart(12, "0") + (0x7000 | fraction).toString(16) + tail);
 }
 
+/** The time of a request id: milliseconds since 1970 and ticks. */
+function timeOf(requestId: string): { readonly ms: number; readonly fraction: number } {
+  const ms = Number.parseInt(requestId.slice(0, 8) + requestId.slice(9, 13), 16);
+  return { ms, fraction: Number.parseInt(requestId.slice(15, 18), 16) };
+}
+
 /** The time of a request id in microseconds since 1970. */
 export function microsecondsOf(requestId: string): number {
-  const hex = requestId.replaceAll("-", "");
-  const ms = Number.parseInt(hex.slice(0, 12), 16);
-  const fraction = Number.parseInt(hex.slice(13, 16), 16);
+  const { ms, fraction } = timeOf(requestId);
   return ms * 1000 + Math.floor((fraction * 1000) / TICKS_PER_MS);
 }
+
+const isoOf = rememberLast((ms) => new Date(ms).toISOString().slice(0, -1));
 
 /** Formats microseconds since 1970, for example `2026-01-31T12:00:00.123456Z`. */
 export function isoOfMicroseconds(microseconds: number): string {
   const ms = Math.floor(microseconds / 1000);
-  return `${new Date(ms).toISOString().slice(0, -1)}${String(microseconds % 1000).padStart(3, "0")}Z`;
+  return `${isoOf(ms)}${String(microseconds % 1000).padStart(3, "0")}Z`;
 }
 
 /** Sort before and after every request id. */
@@ -135,9 +142,7 @@ export class RequestIdStamp {
 
   /** Stamps above `floor` from now on. */
   raise(floor: string): void {
-    const hex = floor.replaceAll("-", "");
-    const ms = Number.parseInt(hex.slice(0, 12), 16);
-    const fraction = Number.parseInt(hex.slice(13, 16), 16);
+    const { ms, fraction } = timeOf(floor);
     this.#lock.run(() => {
       const lastMs = this.#read(LAST_MS);
       if (ms > lastMs || (ms === lastMs && fraction > this.#read(LAST_FRACTION))) this.#setLast(ms, fraction);

@@ -195,8 +195,12 @@ function chunkBounds(slices: readonly RecordSlice[]): number[] {
 /** Holds the concatenated records of a chunk for compression. Larger chunks get a buffer of their own. */
 const scratch = Buffer.allocUnsafeSlow(2 * CHUNK_BYTES_TARGET);
 
-/** Concatenates records `from` to `to`. The result is valid until the next call. */
-function concatenate(received: Buffer, slices: readonly RecordSlice[], from: number, to: number): Buffer {
+/** Records `from` to `to`, concatenated: a view of a single one, otherwise valid until the next call. */
+function bytesOf(received: Buffer, slices: readonly RecordSlice[], from: number, to: number): Buffer {
+  if (to === from + 1) {
+    const { bytes: own, start, end } = slices[from] as RecordSlice;
+    return (own ?? received).subarray(start, end);
+  }
   let bytes = 0;
   for (let at = from; at < to; at += 1)
     bytes += (slices[at] as RecordSlice).end - (slices[at] as RecordSlice).start;
@@ -214,8 +218,11 @@ const NO_HASH_OVERRIDES: HashOverrides = new Map();
 const NO_INDEXES: ReadonlySet<number> = new Set();
 
 /** The hash override section of a layout; empty without overrides. */
-function hashOverrideSection(slices: readonly RecordSlice[], hashOverrides: HashOverrides): Uint32Array {
-  if (hashOverrides.size === 0) return new Uint32Array(0);
+function hashOverrideSection(
+  slices: readonly RecordSlice[],
+  hashOverrides: HashOverrides,
+): readonly number[] {
+  if (hashOverrides.size === 0) return [];
   const words: number[] = [];
   slices.forEach(({ index }, position) => {
     const hashOverride = hashOverrides.get(index);
@@ -223,7 +230,7 @@ function hashOverrideSection(slices: readonly RecordSlice[], hashOverrides: Hash
     const hash = Buffer.from(hashOverride, "hex");
     words.push(position, ...[0, 4, 8, 12].map((at) => hash.readUInt32LE(at)));
   });
-  return Uint32Array.from([HASH_OVERRIDES, words.length, ...words]);
+  return [HASH_OVERRIDES, words.length, ...words];
 }
 
 /** Packs records, ascending by index. The layout is 32-bit little endian: counts, chunks, lengths, indexes, sections. */
@@ -234,7 +241,8 @@ export function packBody(
 ): StoredBody {
   const bounds = chunkBounds(slices);
   const section = hashOverrideSection(slices, hashOverrides);
-  const sectionsAt = 2 + bounds.length * 3 + slices.length * 2;
+  const lengthsAt = HEAD_WORDS + bounds.length * CHUNK_WORDS;
+  const sectionsAt = lengthsAt + slices.length * RECORD_WORDS;
   const layout = new Uint32Array(sectionsAt + section.length);
   layout.set(section, sectionsAt);
   layout[0] = bounds.length;
@@ -242,19 +250,17 @@ export function packBody(
   const stored: Buffer[] = [];
   let at = 0;
   bounds.forEach((bound, chunk) => {
-    const [first] = slices.slice(at, at + 1);
-    const plain =
-      first !== undefined && bound === at + 1
-        ? (first.bytes ?? received).subarray(first.start, first.end)
-        : concatenate(received, slices, at, bound);
+    const plain = bytesOf(received, slices, at, bound);
     const frame = plain.length < COMPRESS_BYTES_MIN ? plain : zstdCompressSync(plain, ZSTD_LEVEL_1);
     // Equal lengths mean "uncompressed", so a frame that is not smaller is not used.
     const kept = frame.length < plain.length ? frame : plain;
     stored.push(kept.buffer === scratch.buffer ? Buffer.from(kept) : kept);
-    layout.set([kept.length, plain.length, bound - at], 2 + chunk * 3);
+    const chunkAt = HEAD_WORDS + chunk * CHUNK_WORDS;
+    layout[chunkAt] = kept.length;
+    layout[chunkAt + 1] = plain.length;
+    layout[chunkAt + 2] = bound - at;
     at = bound;
   });
-  const lengthsAt = 2 + bounds.length * 3;
   slices.forEach((slice, position) => {
     layout[lengthsAt + position] = slice.end - slice.start;
     layout[lengthsAt + slices.length + position] = slice.index;
