@@ -21,6 +21,9 @@ const KEYS_A_PROPERTY = 30;
 const LARGE_BYTES = 4_000_000;
 const LARGE_RECORDS_MAX = 60;
 const SHORT_RECORDS_MAX = 12;
+/** So many batches are applied in pieces. */
+const IN_PIECES = 0.02;
+const IN_PIECES_RECORDS = 2_000;
 /** Long past, so that no source time is ever ahead of its receipt. */
 const EPOCH_MS = Date.UTC(2024, 0, 1);
 const DAY_MS = 86_400_000;
@@ -79,7 +82,7 @@ function fieldsOf(thing: Thing): Record<string, unknown> {
 }
 
 /**
- * Batches of 1 to 200 records about a fixed set of things, so that the same ones are written again and again: newer,
+ * Batches of 1 to 200 records, and some of 2,000, about a fixed set of things, so that the same ones are written again and again: newer,
  * late, repeated, unchanged, and of one source time with two contents. Small batches are the most frequent.
  */
 export class BatchSource {
@@ -98,7 +101,9 @@ export class BatchSource {
     this.#made += 1;
     const number = this.#made;
     const resource = random.pick(RESOURCES);
-    const size = random.pick([random.between(1, 4), random.between(1, 40), random.between(1, 200)]);
+    const size = random.chance(IN_PIECES)
+      ? IN_PIECES_RECORDS
+      : random.pick([random.between(1, 4), random.between(1, 40), random.between(1, 200)]);
     const things = this.#things.get(resource) ?? [];
     const oneProperty = random.chance(0.7) ? random.pick(things).propertyCode : undefined;
     const pool =

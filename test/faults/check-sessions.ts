@@ -30,7 +30,7 @@ const tidyQueries = ({ nodes, httpThreads, applyWriters }: AtRest): Readonly<Rec
     select application_name, count(*)::integer from pg_stat_activity
     where usename = 'bellhop' and application_name <> '${LOOKER}' and datname = current_database() group by application_name
     having count(*) > ${nodes} * case application_name when 'bellhop' then ${2 + applyWriters * 2 + Math.max(10, httpThreads * 5) + WEBHOOK_CONNECTIONS}
-      when 'bellhop accept' then ${httpThreads} when 'bellhop apply' then ${applyWriters} else 1 end`,
+      when 'bellhop accept' then ${2 * httpThreads} when 'bellhop apply' then ${applyWriters} else 1 end`,
   "sessions in a transaction": `
     select pid, application_name, state from pg_stat_activity
     where usename = 'bellhop' and state like 'idle in transaction%' and state_change < clock_timestamp() - interval '1 second'`,
@@ -44,7 +44,8 @@ const tidyQueries = ({ nodes, httpThreads, applyWriters }: AtRest): Readonly<Rec
     and not exists (select from pg_stat_activity writer
       where writer.pid = log_writer.backend_pid and writer.backend_start = log_writer.backend_start)`,
   "another number of open log writers than threads that serve": `
-    select count(*)::integer from bellhop.log_writer where closed_at is null having count(*) <> ${nodes * httpThreads}`,
+    select count(*)::integer from bellhop.log_writer where closed_at is null and not yields having count(*) <> ${nodes * httpThreads}`,
+  "pieces of parts that are applied": "select request_id, until_record from bellhop.applied_piece",
   "buckets that no living backend holds": `
     select bucket from bellhop.bucket_lease lease
     where not exists (select from pg_stat_activity holder
