@@ -6,7 +6,7 @@ import type { ClusterSession } from "./rebalance.ts";
 /*
  * From the log to state, in order:
  *
- *  1. read        the next parts of the leased buckets, backfills last        backlog.ts
+ *  1. read        the next parts of the leased buckets; some yield           backlog.ts
  *  2. choose      the parts that one transaction applies                      applier.ts
  *  3. open        decrypt and inflate the payload, find each record           backlog.ts
  *  4. decode      key, source time, content hash; quarantine the unreadable   backlog.ts
@@ -22,8 +22,9 @@ import type { ClusterSession } from "./rebalance.ts";
  * 13. outcomes    per part; quarantined records; feed arrivals                apply-parts.ts
  * 14. commit
  *
- * A large part is applied in pieces, one a transaction (docs/decisions/0007). A record that the database refuses is found by halving steps 7 to 12 under savepoints (apply-parts.ts). A release or
- * discard runs steps 1, 2 and 5, then those of its record (apply-parts.ts). A replay runs 1, 3, 4 and 7 to 12 (replay.ts).
+ * A large part of a log writer that yields is applied in pieces, one a transaction (docs/decisions/0007). A record that the database
+ * refuses is found by halving steps 7 to 12 under savepoints (apply-parts.ts). A release or discard runs steps 1, 2 and 5, then those of
+ * its record (apply-parts.ts). A replay runs 1, 3, 4 and 7 to 12 (replay.ts).
  */
 
 /** First transaction of a session: a tenth of a second on a very busy machine. */

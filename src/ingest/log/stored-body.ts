@@ -371,15 +371,7 @@ export class BodyLayout {
     without: ReadonlySet<number> = NO_INDEXES,
     piece?: BodyPiece,
   ): Generator<{ bytes: Buffer; firstRecord: number; recordCount: number }> {
-    const {
-      firstChunk,
-      endChunk,
-      from: bodyFrom,
-    } = piece ?? {
-      firstChunk: 0,
-      endChunk: this.#chunks.length,
-      from: 0,
-    };
+    const { firstChunk = 0, endChunk = this.#chunks.length, from: bodyFrom = 0 } = piece ?? {};
     for (let chunk = firstChunk; chunk < endChunk; chunk += 1) {
       const { from, storedBytes, firstRecord, recordCount } = this.#chunkAt(chunk);
       if (this.#hasOnly(without, firstRecord, recordCount)) continue;
