@@ -60,6 +60,8 @@ export interface GrowthResult {
  */
 const FIRST_ROUND = TEMPLATE_RESERVATIONS / MEASURED_RESERVATIONS;
 
+const templatesOf = () => Array.from({ length: TEMPLATE_HOTELS }, (_, at) => TEMPLATES + at);
+
 async function prepareFilled(service: StartedService, load: LoadProcess, versions: number): Promise<number> {
   for (const [benchCase, rounds] of [...TEMPLATE_CASES, [SCATTERED_CASE, 1] as const]) {
     for (let round = 0; round < rounds; round += 1) {
@@ -67,7 +69,7 @@ async function prepareFilled(service: StartedService, load: LoadProcess, version
       await measureContestant(service.contestant, load, benchCase, prepared);
     }
   }
-  const codes = Array.from({ length: TEMPLATE_HOTELS }, (_, at) => hotelCode(TEMPLATES + at));
+  const codes = templatesOf().map(hotelCode);
   const { rows } = await service.client.query<{ property_id: number }>(
     "select property_id from bellhop.property where property_code = any ($1) order by property_code",
     [codes],
@@ -86,6 +88,8 @@ export async function measureGrowth(millions: number, rounds: number): Promise<G
     const hotels = await prepareFilled(filled, load, millions * 1e6);
     const every = Math.max(1, Math.floor(hotels / PAGES));
     const copies = Array.from({ length: Math.min(PAGES, hotels) }, (_, at) => COPIES + at * every);
+    // A warm-up, as of everything that is measured.
+    for (let times = 0; times < 3; times += 1) await readPages(filled.service, templatesOf());
     const pushed = await readPages(filled.service, copies);
     const scattered = await readPages(
       filled.service,
