@@ -1,7 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { createRequire } from "node:module";
 import { type DestinationStream, type LogFn, type Logger as PinoLogger, pino } from "pino";
-import { rememberLast } from "#contract/dates.ts";
 import { SharedLock } from "../runtime/shared-memory.ts";
 
 export type Logger = PinoLogger;
@@ -134,9 +133,6 @@ function openDestination(fileDescriptor: number) {
   return file;
 }
 
-/** As of pino's `isoTime`. */
-const timeField = rememberLast((ms) => `,"time":"${new Date(ms).toISOString()}"`);
-
 /** As `createLogger`, to a stream. */
 export function createLoggerTo(
   destination: DestinationStream,
@@ -148,7 +144,7 @@ export function createLoggerTo(
       level,
       formatters: { log: (fields) => withoutSecrets(fields) },
       serializers: { err: serializeError, error: serializeError },
-      timestamp: () => timeField(Date.now()),
+      timestamp: pino.stdTimeFunctions.isoTime,
       hooks: {
         logMethod(entry, write, level) {
           if (onInfo === undefined || level >= WARN_LEVEL) write.apply(this, withoutQuotedMessage(entry));
