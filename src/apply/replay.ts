@@ -189,30 +189,28 @@ class Rebuild {
     for (;;) {
       const read = await readLog(this.#client, bucket, stretches, { after, partsMax: PARTS_PER_TRANSACTION });
       if (read.length === 0) break;
-      if (!inTransaction) await this.#client.query("begin");
-      for (const logged of read) await this.#replayPart(logged);
-      await this.#memory.write(this.#client);
-      if (!inTransaction) await this.#client.query("commit");
+      await this.#replayParts(read, inTransaction);
       after = read.at(-1)?.part.requestId ?? after;
       this.parts += read.length;
     }
-    for (const partly of goal.partly.get(bucket) ?? []) {
-      if (!inTransaction) await this.#client.query("begin");
-      await this.#replayPartly(partly, goal);
-      await this.#memory.write(this.#client);
-      if (!inTransaction) await this.#client.query("commit");
+    for (const { log_writer_id, request_id, until_record } of goal.partly.get(bucket) ?? []) {
+      // It is the first part beyond the cursor of its log writer.
+      const cursor = goal.cursors.get(bucket)?.find((of) => of.log_writer_id === log_writer_id);
+      const stretch = { log_writer_id, from_id: cursor?.request_id ?? ID_LOWEST, request_id };
+      const read = await readLog(this.#client, bucket, [stretch], { partsMax: 1 });
+      await this.#replayParts(read, inTransaction, until_record);
     }
   }
 
-  /** The part is the first beyond the cursor of its log writer. */
-  async #replayPartly(
-    { bucket, log_writer_id, request_id, until_record }: PartlyApplied,
-    { cursors }: Position,
+  async #replayParts(
+    read: readonly LoggedPart[],
+    inTransaction: boolean,
+    untilRecord?: number,
   ): Promise<void> {
-    const cursor = cursors.get(bucket)?.find((of) => of.log_writer_id === log_writer_id);
-    const stretch = { log_writer_id, from_id: cursor?.request_id ?? ID_LOWEST, request_id };
-    const [logged] = await readLog(this.#client, bucket, [stretch], { partsMax: 1 });
-    if (logged !== undefined) await this.#replayPart(logged, until_record);
+    if (!inTransaction) await this.#client.query("begin");
+    for (const logged of read) await this.#replayPart(logged, untilRecord);
+    await this.#memory.write(this.#client);
+    if (!inTransaction) await this.#client.query("commit");
   }
 
   /** Skips quarantined records: only a release, which is a log entry of its own, applies them. */
