@@ -5,7 +5,7 @@ import { type ResourceLetter, resourceOf } from "#contract/resource.ts";
 import { latestSourceTime } from "#contract/walk-value.ts";
 import { bucketOf, ID_LOWEST } from "../ingest/log/part-name.ts";
 import type { BodyLayout, BodyPiece, StoredRecord } from "../ingest/log/stored-body.ts";
-import { openLayout } from "../ingest/log/stored-body.ts";
+import { freeChunk, openLayout } from "../ingest/log/stored-body.ts";
 import type { RedactionList } from "../ingest/redact.ts";
 import { readBacklogRows, readOfBucket } from "../platform/db/dialect.ts";
 import { composeText, namedStatement, readStatement } from "../platform/db/statement.ts";
@@ -311,6 +311,8 @@ export interface ReadPart {
   readonly inflatedBytes: number;
   /** If the part is applied in pieces: which one these records are. */
   readonly piece?: PieceBounds;
+  /** Frees the memory of the records, which must not be used afterwards. */
+  free(): void;
 }
 
 /** The records of a part that one transaction applies, by their positions. */
@@ -415,9 +417,11 @@ export async function readPart(
   const layout = piece?.layout ?? (await openLayout(part, part.layout));
   const { fromRecord = 0, untilRecord = layout.recordCount, isLast = true } = piece ?? {};
   const latest = latestSourceTime(part.receivedAt.getTime());
+  const chunks: Buffer[] = [];
   let inflatedBytes = 0;
   for (const chunk of layout.chunksOf(body, part.rejectedIndexes, piece?.chunks)) {
     inflatedBytes += chunk.bytes.length;
+    chunks.push(chunk.bytes);
     const reader = new RecordReader(resourceOf(part.resource), chunk.bytes);
     let turnAt = TURN_BYTES;
     let end = 0;
@@ -455,6 +459,7 @@ export async function readPart(
     part,
     records,
     inflatedBytes,
+    free: () => chunks.forEach(freeChunk),
     ...(redacted.size === 0 ? {} : { redacted }),
     ...(piece === undefined ? {} : { piece: { fromRecord, untilRecord, isLast } }),
   };

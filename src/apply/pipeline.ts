@@ -99,6 +99,7 @@ export async function applyRun(
   const command = await session.commit();
   // A transaction that failed earlier answers COMMIT with ROLLBACK and no error.
   if (command !== "COMMIT") throw new Error("The transaction had failed and was rolled back at commit.");
+  for (const part of whole.read) part.free();
   return { parts, counts };
 }
 

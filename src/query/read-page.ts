@@ -5,6 +5,7 @@ import { readFor } from "../platform/db/connection.ts";
 import type { Position } from "../platform/http/position.ts";
 import { readingFor } from "../platform/http/reader.ts";
 import { ClientSemaphores } from "../platform/runtime/client-semaphores.ts";
+import { freeMemory } from "../platform/runtime/free-memory.ts";
 
 /** Each open page holds about ten megabytes until it is sent. */
 const AT_ONCE = 4;
@@ -68,9 +69,8 @@ class PageMemory {
     return buffer;
   }
 
-  /** Frees the memory explicitly; a garbage collection would mark the whole heap for a few pages. */
   free(): void {
-    for (const { buffer } of this.#made.splice(0)) if (buffer instanceof ArrayBuffer) buffer.transfer(0);
+    for (const made of this.#made.splice(0)) freeMemory(made);
   }
 }
 

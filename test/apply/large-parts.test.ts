@@ -9,7 +9,7 @@ import { until } from "../support/until.ts";
 const T1 = "2026-01-01T00:00:01Z";
 const T2 = "2026-01-01T00:00:02Z";
 const LARGE = 2_002;
-/** A piece ends with the chunk that has its 500th record; chunks have 64. */
+/** A piece ends with the chunk that has its 500th record; chunks have 256. */
 const PIECE = 512;
 
 const many = (time: string, content: string, propertyCode: string) =>

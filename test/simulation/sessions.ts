@@ -232,7 +232,12 @@ class SimulatedApplySession implements ApplySession {
     const refused = conditions.refuseReading();
     if (refused !== undefined) throw refused;
     const { recordCount } = part as LogRow;
-    const read = { part, records: recordsOf(recordCount), inflatedBytes: recordCount * BYTES_A_RECORD };
+    const read = {
+      part,
+      records: recordsOf(recordCount),
+      inflatedBytes: recordCount * BYTES_A_RECORD,
+      free: () => undefined,
+    };
     if (part.progress === undefined) return read;
     const { untilRecord: fromRecord } = part.progress;
     const untilRecord = fromRecord + 1;

@@ -1,3 +1,5 @@
+import { freeMemory } from "../runtime/free-memory.ts";
+
 // PostgreSQL's numeric_send: four numbers of two bytes (how many digits, the weight of the first, the sign, how many decimals
 // are shown), then digits to the base 10,000.
 const BASE = 10_000;
@@ -119,8 +121,9 @@ export class BinaryFields {
   #time = "";
   #timeBytes = Buffer.alloc(8);
 
-  constructor(bytesFirst: number) {
-    this.#bytes = Buffer.allocUnsafeSlow(bytesFirst);
+  /** Writes into this memory; if it is too small, frees it and makes more. */
+  constructor(memory: Buffer) {
+    this.#bytes = memory;
   }
 
   /** Bytes written so far. */
@@ -131,6 +134,10 @@ export class BinaryFields {
   /** All that was written; nothing can be added then. */
   protected taken(): Buffer {
     return this.#bytes.subarray(0, this.#size);
+  }
+
+  protected get memory(): Buffer {
+    return this.#bytes;
   }
 
   /** Bytes that are no field. */
@@ -299,6 +306,7 @@ export class BinaryFields {
     if (this.#size + bytes <= this.#bytes.length) return;
     const larger = Buffer.allocUnsafeSlow(Math.max(this.#bytes.length * 2, this.#size + bytes));
     this.#bytes.copy(larger, 0, 0, this.#size);
+    freeMemory(this.#bytes);
     this.#bytes = larger;
   }
 }
@@ -329,7 +337,7 @@ const BYTES_AN_ELEMENT = 24;
  */
 export class ArrayParameter extends BinaryFields {
   constructor(type: ElementType, length: number) {
-    super(64 + BYTES_AN_ELEMENT * length);
+    super(Buffer.allocUnsafeSlow(64 + BYTES_AN_ELEMENT * length));
     const head = Buffer.alloc(length === 0 ? 12 : 20);
     head.writeInt32BE(length === 0 ? 0 : 1, 0);
     // There may be nulls; that there are is seen from the elements.

@@ -1,5 +1,6 @@
 import type { Duplex } from "node:stream";
 import pg from "pg";
+import { freeMemory } from "../runtime/free-memory.ts";
 import type { Statement } from "./statement.ts";
 import type { Queryable } from "./transaction.ts";
 
@@ -75,10 +76,6 @@ export class ByteRows {
     this.#usedBytes += bytes;
     return slab.subarray(this.#usedBytes - bytes, this.#usedBytes);
   }
-}
-
-function freeMemory({ buffer, length }: Buffer): void {
-  if (buffer instanceof ArrayBuffer && buffer.byteLength === length) buffer.transfer(0);
 }
 
 function valuesOf(row: Buffer): ByteRow {

@@ -2,6 +2,7 @@ import { once } from "node:events";
 import type { Socket } from "node:net";
 import { Readable } from "node:stream";
 import type pg from "pg";
+import { freeMemory } from "../runtime/free-memory.ts";
 import { ArrayParameter, BinaryFields, type ElementType } from "./binary-fields.ts";
 import { isDistributed, oneBucketOf, type Placed } from "./distribution.ts";
 import type { Queryable } from "./transaction.ts";
@@ -22,12 +23,17 @@ const CHUNK_BYTES = 65_536;
 /** Approximate bytes per statement: bounds memory, and yields to the event loop. */
 const STATEMENT_BYTES_TARGET = 1_048_576;
 
+/** The memory of the last rows that were copied, for the next: new memory costs page faults and collections of the whole heap. */
+let spare: Buffer | undefined;
+const SPARE_BYTES_MAX = 2 * STATEMENT_BYTES_TARGET;
+
 /** Rows for `copy … from stdin (format binary)`. Add fields in the order of the statement's columns. */
 export class CopyRows extends BinaryFields {
   readonly #columns: number;
 
   constructor(columns: number) {
-    super(BYTES_FIRST);
+    super(spare ?? Buffer.allocUnsafeSlow(BYTES_FIRST));
+    spare = undefined;
     this.#columns = columns;
     this.raw(HEADER);
   }
@@ -41,6 +47,12 @@ export class CopyRows extends BinaryFields {
   finish(): Buffer {
     this.rawSmallint(END);
     return this.taken();
+  }
+
+  /** Leaves the memory to other rows, once the server has received these. */
+  release(): void {
+    if (this.memory.length <= SPARE_BYTES_MAX) spare = this.memory;
+    else freeMemory(this.memory);
   }
 }
 
@@ -126,15 +138,19 @@ export async function copyItems<Item>(
   add: (rows: CopyRows, item: Item) => void,
 ): Promise<void> {
   const statement = `copy ${table} (${columns.join(", ")}) from stdin (format binary)`;
+  const copySome = async (some: CopyRows) => {
+    await copyIn(client, statement, some.finish());
+    some.release();
+  };
   let rows: CopyRows | undefined;
   for (const item of items) {
     rows ??= new CopyRows(columns.length);
     add(rows, item);
     if (rows.size < STATEMENT_BYTES_TARGET) continue;
-    await copyIn(client, statement, rows.finish());
+    await copySome(rows);
     rows = undefined;
   }
-  if (rows !== undefined) await copyIn(client, statement, rows.finish());
+  if (rows !== undefined) await copySome(rows);
 }
 
 /** Copies a stream of rows. */

@@ -1,8 +1,8 @@
 import { IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import { type ErrorCode, ServiceError } from "../errors/registry.ts";
+import { freeMemory } from "../runtime/free-memory.ts";
 import { errorBody } from "./error-body.ts";
-import { freeBuffer } from "./receive-body.ts";
 
 /** Empty, or a host name or address with an optional port (RFC 9110, section 7.2; RFC 3986, section 3.2.2). */
 const HOST = /^(?:\[[0-9A-Fa-f:.]+\]|[\w.~!$&'()*+,;=%-]*)(?::\d*)?$/;
@@ -305,7 +305,7 @@ export abstract class PacedRequest extends IncomingMessage {
     const isSmall = chunk.length < SMALL_BYTES;
     const goesOn = this.#spend((isSmall ? SMALL_CHUNK_COST : 0) + (this.#isDrained ? chunk.length : 0));
     if (this.#isDrained) {
-      if (!isSmall) freeBuffer(chunk);
+      if (!isSmall) freeMemory(chunk);
       return goesOn;
     }
     if (isSmall) return this.#gather(chunk) && goesOn;

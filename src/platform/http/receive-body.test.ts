@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { BodyBudget, BodyBuffers, BodyCollector, freeBuffer, sizeFor } from "./receive-body.ts";
+import { freeMemory } from "../runtime/free-memory.ts";
+import { BodyBudget, BodyBuffers, BodyCollector, sizeFor } from "./receive-body.ts";
 
 const MIB = 1_048_576;
 
@@ -18,9 +19,9 @@ describe("buffers for bodies", () => {
     const buffer = Buffer.allocUnsafeSlow(5 * MIB);
     new BodyBuffers().put(buffer);
     assert.equal(buffer.length, 0);
-    freeBuffer(buffer);
+    freeMemory(buffer);
     const whole = Buffer.alloc(100_000, "a");
-    freeBuffer(whole.subarray(1));
+    freeMemory(whole.subarray(1));
     assert.equal(whole.length, 100_000);
   });
 

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { ServiceError } from "../errors/registry.ts";
+import { freeMemory } from "../runtime/free-memory.ts";
 import { monotonicNow, SharedLock, SharedTable } from "../runtime/shared-memory.ts";
 import { type Encoding, inflateBody, WINDOW_BYTES_MAX } from "./inflate-body.ts";
 import { originOf } from "./networks.ts";
@@ -31,7 +32,7 @@ export class BodyBuffers {
   put(buffer: Buffer): boolean {
     const size = buffer.length;
     if (size > POOLED_BYTES_EACH_MAX || this.#pooledBytes + size > POOLED_BYTES_MAX) {
-      freeBuffer(buffer);
+      freeMemory(buffer);
       return false;
     }
     const same = this.#pooled.get(size);
@@ -44,7 +45,7 @@ export class BodyBuffers {
   /** Frees the pool and returns the number of bytes. */
   clear(): number {
     const bytes = this.#pooledBytes;
-    for (const buffers of this.#pooled.values()) buffers.forEach(freeBuffer);
+    for (const buffers of this.#pooled.values()) for (const buffer of buffers) freeMemory(buffer);
     this.#pooled.clear();
     this.#pooledBytes = 0;
     return bytes;
@@ -54,12 +55,6 @@ export class BodyBuffers {
 export function sizeFor(bytes: number): number {
   if (bytes > POOLED_BYTES_EACH_MAX) return bytes;
   return Math.max(SMALLEST_BYTES, 2 ** Math.ceil(Math.log2(bytes)));
-}
-
-/** Frees a buffer's memory at once if it is not shared. The garbage collector would keep up to 64 MB per thread. */
-export function freeBuffer({ buffer, byteLength }: Buffer): void {
-  const isAlone = byteLength > 0 && byteLength === buffer.byteLength;
-  if (isAlone && buffer instanceof ArrayBuffer) buffer.transfer(0);
 }
 
 /** Clients with bodies in flight, one row each. */
@@ -276,7 +271,7 @@ export class BodyCollector {
 
   #leave(bytesLeft: number): void {
     if (this.#kind === "pooled") this.#budget.releaseBuffer(this.#clientId, this.#bytes);
-    else if (this.#kind === "own") freeBuffer(this.#bytes);
+    else if (this.#kind === "own") freeMemory(this.#bytes);
     this.#kind = "chunk";
     this.#bytes = EMPTY;
     this.#length = 0;
@@ -286,7 +281,7 @@ export class BodyCollector {
 
   /** Frees a copied chunk, unless a decompressor may still use it. */
   #discard(chunk: Buffer): void {
-    if (this.#announced.bytes > 0 && chunk.length >= FREED_BYTES_MIN) freeBuffer(chunk);
+    if (this.#announced.bytes > 0 && chunk.length >= FREED_BYTES_MIN) freeMemory(chunk);
   }
 
   /**
