@@ -24,16 +24,16 @@ const CHUNK_BYTES = 65_536;
 const STATEMENT_BYTES_TARGET = 1_048_576;
 
 /** The memory of the last rows that were copied, for the next: new memory costs page faults and collections of the whole heap. */
-let spare: Buffer | undefined;
-const SPARE_BYTES_MAX = 2 * STATEMENT_BYTES_TARGET;
+let unused: Buffer | undefined;
+const UNUSED_BYTES_MAX = 2 * STATEMENT_BYTES_TARGET;
 
 /** Rows for `copy … from stdin (format binary)`. Add fields in the order of the statement's columns. */
 export class CopyRows extends BinaryFields {
   readonly #columns: number;
 
   constructor(columns: number) {
-    super(spare ?? Buffer.allocUnsafeSlow(BYTES_FIRST));
-    spare = undefined;
+    super(unused ?? Buffer.allocUnsafeSlow(BYTES_FIRST));
+    unused = undefined;
     this.#columns = columns;
     this.raw(HEADER);
   }
@@ -51,7 +51,7 @@ export class CopyRows extends BinaryFields {
 
   /** Leaves the memory to other rows, once the server has received these. */
   release(): void {
-    if (this.memory.length <= SPARE_BYTES_MAX) spare = this.memory;
+    if (this.memory.length <= UNUSED_BYTES_MAX) unused = this.memory;
     else freeMemory(this.memory);
   }
 }
