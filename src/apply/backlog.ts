@@ -419,17 +419,18 @@ export async function readPart(
   const latest = latestSourceTime(part.receivedAt.getTime());
   const chunks: Buffer[] = [];
   let inflatedBytes = 0;
+  let turnBytes = 0;
   for (const chunk of layout.chunksOf(body, part.rejectedIndexes, piece?.chunks)) {
     inflatedBytes += chunk.bytes.length;
     chunks.push(chunk.bytes);
     const reader = new RecordReader(resourceOf(part.resource), chunk.bytes);
-    let turnAt = TURN_BYTES;
     let end = 0;
     for (let position = chunk.firstRecord; position < chunk.firstRecord + chunk.recordCount; position += 1) {
       const start = end;
       end += layout.bytesAt(position);
-      if (end > turnAt) {
-        turnAt = end + TURN_BYTES;
+      turnBytes += end - start;
+      if (turnBytes > TURN_BYTES) {
+        turnBytes = 0;
         await new Promise((resume) => setImmediate(resume));
       }
       const index = layout.indexAt(position);

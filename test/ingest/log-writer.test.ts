@@ -42,7 +42,9 @@ describe("the accept log", () => {
   });
 
   test("stores a batch of many chunks byte for byte", async () => {
-    const records = Array.from({ length: 500 }, (_, n) => reservation(`B${n}`, T1, `é🏨 ${"x".repeat(n)}`));
+    const records = Array.from({ length: 2_000 }, (_, n) =>
+      reservation(`B${n}`, T1, `é🏨 ${"x".repeat(n % 500)}`),
+    );
     const requestId = await bench.accept(records);
     const [row] = await bench.rows<{ layout: Buffer; body: Buffer }>(
       "select layout, body from bellhop.accept_log where request_id = $1",
