@@ -6,17 +6,21 @@ import { queryBytes } from "../platform/db/dialect.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
 
-/** Maximum decompressed bytes cached in addition to the newest chunk, which may be one record of tens of megabytes. */
+/** Maximum bytes cached in addition to those of the newest chunk, which may be one record of tens of megabytes. */
 const KEPT_BYTES_MAX = 8 * 1_048_576;
+/** Wanted records are copied out of a chunk more than so many times their size: the chunks of a page over many batches would not all fit. */
+const SPARSE = 2;
 
+/** The wanted records of a chunk. */
 interface InflatedChunk {
   readonly records: ReadonlyMap<number, Buffer>;
+  /** What they keep in memory. */
   readonly bytes: number;
   /** The memory of the records, if it contains nothing else. */
   readonly memory: ArrayBufferLike | undefined;
 }
 
-/** Recently decompressed chunks: records in key order alternate between chunks, and decompressing one takes about 100 µs. */
+/** Recently decompressed chunks: records in key order alternate between chunks, and decompressing one takes up to 200 µs. */
 class InflatedChunks {
   readonly #kept = new Map<StoredChunk, InflatedChunk>();
   #bytes = 0;
@@ -44,14 +48,26 @@ class InflatedChunks {
     const records = new Map<number, Buffer>();
     let bytes = 0;
     let memory: ArrayBufferLike | undefined;
-    for (const record of layout.recordsOf(of.chunk, stored)) {
+    for (const record of layout.recordsOf(of.chunk, stored, of.wanted)) {
       records.set(record.position, record.bytes);
       bytes += record.bytes.length;
       memory = record.bytes.buffer;
     }
     // An uncompressed chunk shares the received buffer; a decompressed one has a buffer one byte longer than its records.
-    const isAlone = memory !== stored.buffer && memory !== undefined && memory.byteLength <= bytes + 1;
+    const isAlone = memory !== stored.buffer && (memory?.byteLength ?? 0) <= of.inflatedBytes + 1;
     if (!isAlone) memory = undefined;
+    else if (memory instanceof ArrayBuffer && memory.byteLength > SPARSE * bytes) {
+      const copies = Buffer.allocUnsafeSlow(bytes);
+      let from = 0;
+      for (const [position, record] of records) {
+        const end = from + record.copy(copies, from);
+        records.set(position, copies.subarray(from, end));
+        from = end;
+      }
+      memory.transfer(0);
+      memory = copies.buffer;
+    }
+    bytes = memory?.byteLength ?? bytes;
     for (const [oldest, { bytes: freed }] of this.#kept) {
       if (this.#bytes + bytes <= KEPT_BYTES_MAX) break;
       this.#kept.delete(oldest);
@@ -116,6 +132,9 @@ interface StoredChunk {
   readonly chunk: number;
   readonly from: number;
   readonly bytes: number;
+  readonly inflatedBytes: number;
+  /** The positions of the records located in it. */
+  readonly wanted: Set<number>;
 }
 
 /** Retries if an erasure, a deletion or retention rewrites a part between two statements. */
@@ -172,12 +191,13 @@ async function loadParts(
 }
 
 function placeOf(part: Part, position: number): Place {
-  const { chunk, from, bytes } = part.layout.rangeOf(position);
+  const { chunk, from, bytes, inflatedBytes } = part.layout.rangeOf(position);
   let stored = part.chunks.get(chunk);
   if (stored === undefined) {
-    stored = { part, chunk, from, bytes };
+    stored = { part, chunk, from, bytes, inflatedBytes, wanted: new Set() };
     part.chunks.set(chunk, stored);
   }
+  stored.wanted.add(position);
   return { stored, position };
 }
 

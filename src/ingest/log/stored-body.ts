@@ -346,10 +346,15 @@ export class BodyLayout {
   }
 
   /** The chunk that contains the record at a position, and its range in the stored body. */
-  rangeOf(position: number): { readonly from: number; readonly bytes: number; readonly chunk: number } {
+  rangeOf(position: number): {
+    readonly from: number;
+    readonly bytes: number;
+    readonly inflatedBytes: number;
+    readonly chunk: number;
+  } {
     const chunk = this.#chunks.findLastIndex((candidate) => candidate.firstRecord <= position);
-    const { from, storedBytes } = this.#chunkAt(chunk);
-    return { from, bytes: storedBytes, chunk };
+    const { from, storedBytes, inflatedBytes } = this.#chunkAt(chunk);
+    return { from, bytes: storedBytes, inflatedBytes, chunk };
   }
 
   /** The length of the record at a position; 0 if it was dropped. */
@@ -393,14 +398,18 @@ export class BodyLayout {
     }
   }
 
-  /** Inflates one chunk and yields its records. */
-  *recordsOf(chunk: number, storedBytes: Buffer): Generator<{ position: number; bytes: Buffer }> {
+  /** Inflates one chunk and yields its records, or only those at some positions. */
+  *recordsOf(
+    chunk: number,
+    storedBytes: Buffer,
+    only?: ReadonlySet<number>,
+  ): Generator<{ position: number; bytes: Buffer }> {
     const { firstRecord, recordCount } = this.#chunkAt(chunk);
     const plain = this.#inflate(chunk, storedBytes);
     let from = 0;
     for (let position = firstRecord; position < firstRecord + recordCount; position += 1) {
       const length = this.bytesAt(position);
-      yield { position, bytes: plain.subarray(from, from + length) };
+      if (only?.has(position) !== false) yield { position, bytes: plain.subarray(from, from + length) };
       from += length;
     }
   }
