@@ -116,8 +116,8 @@ describe("an erasure", () => {
     const misspelled = { profiles: [{ ...first, name: "Otilie Grunwaldt" }, second] };
     assert.equal((await push([ottilie(at(11), misspelled)])).outcomes, "a");
     assert.equal(
-      (await push([...others(1, 150), ottilie(at(12)), ...others(200, 100)])).outcomes,
-      "a".repeat(251),
+      (await push([...others(1, 400), ottilie(at(12)), ...others(500, 100)])).outcomes,
+      "a".repeat(501),
     );
     assert.equal((await push([ottilie(at(13))])).outcomes, "u");
     // Two contents of one source time that differ in the name alone, and the first of them again.

@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { after, before, describe, test } from "node:test";
 import { replay } from "../../src/apply/replay.ts";
 import { bucketOf, type StoredBody } from "../../src/ingest/log/part-name.ts";
-import { replaceBody, rewriteBody } from "../../src/ingest/log/stored-body.ts";
+import { BodyLayout, replaceBody, rewriteBody } from "../../src/ingest/log/stored-body.ts";
 import { loadPart, loadRecords } from "../../src/query/load-records.ts";
 import { apply, group, inventory, LISBON, readAll, readPage, reservation } from "../support/read-fixture.ts";
 import { startTestService, type TestService } from "../support/service.ts";
@@ -63,8 +63,8 @@ describe("the current records of a property", () => {
   });
 
   test("are consistent if their part is rewritten between reading its layout and its chunks", async () => {
-    const sent = Array.from({ length: 66 }, (_, at) => ({
-      ...reservation(`W${at}`, "2026-01-01T00:00:00Z", { noise: randomBytes(1_000).toString("base64") }),
+    const sent = Array.from({ length: 258 }, (_, at) => ({
+      ...reservation(`W${at}`, "2026-01-01T00:00:00Z", { noise: randomBytes(300).toString("base64") }),
       propertyCode: "REWRITTEN",
     }));
     const requestId = await apply(service, "reservations", sent);
@@ -77,6 +77,7 @@ describe("the current records of a property", () => {
         [requestId],
       );
       const stored = rows[0] ?? assert.fail("no part");
+      assert.equal(new BodyLayout(stored.layout).rangeOf(256).chunk, 1);
       const rewritten = await rewriteBody(part, stored, ({ index }) =>
         index === 3 ? { bytes: Buffer.from(JSON.stringify(redacted)), contentHash: "0".repeat(32) } : "keep",
       );
@@ -93,11 +94,11 @@ describe("the current records of a property", () => {
     const kept: unknown[] = [];
     for await (const bytes of loadRecords(
       pool,
-      [65, 3, 64, 0].map((index) => ({ ...part, index })),
+      [257, 3, 256, 0].map((index) => ({ ...part, index })),
     ))
       kept.push(JSON.parse(bytes.toString()));
     assert.ok(isRewritten);
-    assert.deepEqual(kept, [sent[65], redacted, sent[64], sent[0]]);
+    assert.deepEqual(kept, [sent[257], redacted, sent[256], sent[0]]);
     isRewritten = false;
     redacted.noise = "";
     const all: unknown[] = [];
