@@ -1,23 +1,34 @@
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { serverProcesses } from "../../src/platform/db/embedded/postmaster.ts";
+import { killQuietly, serverProcesses } from "../../src/platform/db/embedded/postmaster.ts";
 import { until } from "../support/until.ts";
 import { SeededRandom } from "../workload/seeded-random.ts";
 import { type CampaignOptions, type Faults, READY_MS_MAX, runCampaign } from "./campaign.ts";
 import type { CampaignReport } from "./campaign-report.ts";
 import { hasOpenLogWriter } from "./check-sessions.ts";
 import { clusterOf } from "./database-of-service.ts";
+import { LossyDisk } from "./lossy-disk.ts";
 import type { PlantedFault } from "./plant.ts";
 import { killPostgres, pickVictim } from "./postgres-victims.ts";
 import { ServiceProcess } from "./service-process.ts";
 
-export const KILL_TARGETS = ["service", "postgres", "both"] as const;
-/** `both` is what a power cut is: the service and every process of its PostgreSQL at the same moment. */
+export const KILL_TARGETS = ["service", "postgres", "both", "power"] as const;
+/** `both`: the service and every process of its PostgreSQL at the same moment. `power`: these, and what was not synced is lost. */
 export type KillTarget = (typeof KILL_TARGETS)[number];
 
 export interface KillOptions extends CampaignOptions {
   readonly target: KillTarget;
   readonly plant?: PlantedFault | undefined;
 }
+
+/** As the figures name it. */
+const WHAT = {
+  service: "service",
+  postgres: "PostgreSQL",
+  both: "service and PostgreSQL",
+  power: "power",
+} as const;
 
 /** A kill comes so long after ready at most: into the first flushes, the takeover of buckets, or the steady load. */
 const UP_MS_MAX = 1_500;
@@ -31,11 +42,13 @@ class Killer implements Faults {
   readonly counts: Record<string, number> = {};
   #kills = 0;
   readonly #service: ServiceProcess;
+  readonly #disk: LossyDisk | undefined;
   readonly #options: KillOptions;
   readonly #random: SeededRandom;
 
-  constructor(service: ServiceProcess, options: KillOptions) {
+  constructor(service: ServiceProcess, disk: LossyDisk | undefined, options: KillOptions) {
     this.#service = service;
+    this.#disk = disk;
     this.#options = options;
     this.#random = SeededRandom.stream(options.seed, 2);
   }
@@ -59,19 +72,36 @@ class Killer implements Faults {
 
   async #killService(): Promise<string> {
     const { target } = this.#options;
-    const what = target === "both" ? "service and PostgreSQL" : "service";
+    const what = WHAT[target];
     // PostgreSQL first, in the same turn as far as the system lets: the service must not see it gone and tidy up.
-    if (target === "both")
-      await killPostgres(await clusterOf(this.#service.dataDir), "everything", this.#random);
+    if (target !== "service") await killPostgres(await this.#cluster(), "everything", this.#random);
     await this.#service.end("SIGKILL");
+    await this.#losePower();
     this.#count(what);
     return what;
+  }
+
+  #cluster(): Promise<string> {
+    return clusterOf(this.#service.dataDir);
+  }
+
+  /** If the target is the power: once no process of PostgreSQL is left, its disk loses what was not synced. */
+  async #losePower(): Promise<void> {
+    if (this.#disk === undefined) return;
+    const cluster = await this.#cluster();
+    await until(async () => {
+      const left = await serverProcesses(cluster);
+      for (const pid of left) killQuietly(pid, "SIGKILL");
+      return left.length === 0;
+    }, READY_MS_MAX);
+    await this.#disk.losePower();
   }
 
   async #killInStart(): Promise<void> {
     this.#service.start();
     await delay(this.#random.between(0, IN_START_MS_MAX));
     await this.#service.end("SIGKILL");
+    await this.#losePower();
     this.#count("in the start");
   }
 
@@ -89,7 +119,7 @@ class Killer implements Faults {
     const victim = pickVictim(this.#random);
     let backends: readonly number[] | undefined;
     await until(async () => {
-      backends = await killPostgres(await clusterOf(this.#service.dataDir), victim, this.#random);
+      backends = await killPostgres(await this.#cluster(), victim, this.#random);
       return backends !== undefined;
     }, READY_MS_MAX);
     this.#killedAt = performance.now();
@@ -104,7 +134,7 @@ class Killer implements Faults {
    */
   async #untilBack(): Promise<number> {
     const { dataDir } = this.#service;
-    const cluster = await clusterOf(dataDir);
+    const cluster = await this.#cluster();
     await until(async () => {
       const alive = new Set(await serverProcesses(cluster));
       return !this.#backends.some((pid) => alive.has(pid)) && (await hasOpenLogWriter(dataDir));
@@ -119,8 +149,14 @@ class Killer implements Faults {
   }
 }
 
-/** Runs the service under load and kills it, its PostgreSQL or both `times` times at moments of the seed. */
+/** Runs the service under load and kills it, its PostgreSQL or both, with or without their disk, `times` times at moments of the seed. */
 export async function runKills(options: KillOptions): Promise<CampaignReport> {
-  const service = await ServiceProcess.prepare({ plant: options.plant });
-  return await runCampaign(service, options, new Killer(service, options));
+  const { plant, target } = options;
+  const disk = target === "power" ? await LossyDisk.mount() : undefined;
+  const dataDir = disk === undefined ? undefined : join(disk.directory, "data");
+  if (dataDir !== undefined) await mkdir(dataDir);
+  const service = await ServiceProcess.prepare({ plant, ...(dataDir === undefined ? {} : { dataDir }) });
+  const report = await runCampaign(service, options, new Killer(service, disk, options));
+  if (report.problems.length === 0) await disk?.unmount();
+  return report;
 }
