@@ -3,7 +3,7 @@ import { after, before, describe, test } from "node:test";
 import fc from "fast-check";
 import pg from "pg";
 import { isoOfStored, openStateSession } from "../../src/apply/state/look-up.ts";
-import { CopyRows, copyIn } from "../../src/platform/db/copy.ts";
+import { CopyRows, copyIn, copyItems } from "../../src/platform/db/copy.ts";
 import { isDataError } from "../../src/platform/db/database-errors.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 
@@ -196,5 +196,61 @@ describe("rows by COPY", () => {
     await client.query("commit");
     assert.deepEqual((await client.query("select t from copied")).rows, [{ t: "good" }]);
     await assert.rejects(copyIn(client, "copy nowhere from stdin", Buffer.alloc(0)), /does not exist/);
+  });
+
+  test("of several sessions share no memory, also if a statement fails, or times out and is answered late", async (t) => {
+    await client.query("create table bellhop_state.beside (session integer, n integer, t text)");
+    await client.query("create table bellhop_state.late (session integer, n integer, t text)");
+    const open = async (more: pg.ClientConfig = {}) => {
+      const session = new pg.Client({ ...database.clientConfig, ...more });
+      await session.connect();
+      t.after(() => session.end());
+      return session;
+    };
+    // Three statements each.
+    const numbers = Array.from({ length: 2_500 }, (_, n) => n);
+    const filler = "f".repeat(1_000);
+    const copyInto = (on: pg.Client, table: string, session: number, badAt?: number) =>
+      copyItems(on, { table, columns: ["session", "n", "t"] }, numbers, (rows, n) => {
+        rows.row();
+        rows.integer(session);
+        rows.integer(n);
+        rows.text(n === badAt ? "\0" : `${session} ${n} ${filler}`);
+      });
+    const intactOf = async (table: string) =>
+      (
+        await client.query(
+          `select session, count(distinct n)::integer as rows from ${table} where t = session || ' ' || n || ' ' || $1 group by session order by session`,
+          [filler],
+        )
+      ).rows;
+    const [one, two, failing, impatient] = [
+      await open(),
+      await open(),
+      await open(),
+      await open({ query_timeout: 200 }),
+    ] as const;
+    for (let round = 0; round < 3; round += 1)
+      await Promise.all([
+        copyInto(one, "bellhop_state.beside", 10 + round),
+        assert.rejects(copyInto(failing, "bellhop_state.beside", 20 + round, 500), (error) =>
+          isDataError(error),
+        ),
+        copyInto(two, "bellhop_state.beside", 30 + round),
+      ]);
+    await client.query("begin; lock table bellhop_state.late in exclusive mode");
+    await assert.rejects(copyInto(impatient, "bellhop_state.late", 0), /Query read timeout/);
+    await copyInto(one, "bellhop_state.beside", 40);
+    await client.query("commit");
+    await copyInto(two, "bellhop_state.beside", 50);
+    assert.deepEqual(
+      await intactOf("bellhop_state.beside"),
+      [10, 11, 12, 30, 31, 32, 40, 50].map((session) => ({ session, rows: numbers.length })),
+    );
+    // Its first statement, whose rows were sent after it had been given up.
+    await impatient.query({ text: "select", query_timeout: 30_000 } as pg.QueryConfig);
+    const [sentLate] = (await client.query("select count(*)::integer as rows from bellhop_state.late")).rows;
+    assert.ok(sentLate.rows > 1_000 && sentLate.rows < numbers.length);
+    assert.deepEqual(await intactOf("bellhop_state.late"), [{ session: 0, rows: sentLate.rows }]);
   });
 });
