@@ -5,7 +5,9 @@ import { promisify } from "node:util";
 import { temporaryDirectory } from "../support/test-server.ts";
 import { NotHere } from "./campaign-command.ts";
 
-const run = promisify(execFile);
+/** Programs of the administrator are not on everybody's path. */
+const env = { ...process.env, PATH: `${process.env["PATH"] ?? ""}:/usr/sbin:/sbin` };
+const run = (program: string, args: readonly string[]) => promisify(execFile)(program, args, { env });
 const BYTES = 4 * 1_073_741_824;
 /** The file system writes what nobody synced only after so many seconds, so that nearly all of it is lost. */
 const COMMIT_SECONDS = 300;
