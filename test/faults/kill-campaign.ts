@@ -22,14 +22,6 @@ export interface KillOptions extends CampaignOptions {
   readonly plant?: PlantedFault | undefined;
 }
 
-/** As the figures name it. */
-const WHAT = {
-  service: "service",
-  postgres: "PostgreSQL",
-  both: "service and PostgreSQL",
-  power: "power",
-} as const;
-
 /** A kill comes so long after ready at most: into the first flushes, the takeover of buckets, or the steady load. */
 const UP_MS_MAX = 1_500;
 /** A start takes about half a second, a recovery less; a second kill is to fall into them. */
@@ -72,7 +64,7 @@ class Killer implements Faults {
 
   async #killService(): Promise<string> {
     const { target } = this.#options;
-    const what = WHAT[target];
+    const what = target === "both" ? "service and PostgreSQL" : target;
     // PostgreSQL first, in the same turn as far as the system lets: the service must not see it gone and tidy up.
     if (target !== "service") await killPostgres(await this.#cluster(), "everything", this.#random);
     await this.#service.end("SIGKILL");

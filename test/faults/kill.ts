@@ -6,8 +6,8 @@ import { PLANTED_FAULTS, type PlantedFault } from "./plant.ts";
 const HELP = `npm run faults -- kill --target service|postgres|both|power [--times N] [--seed S] [--senders N] [--plant FAULT]
 
 Kills the service, its PostgreSQL or both outright, N times at random moments under load, and checks what became of
-every 202. With power, both, and their disk loses what was not
-synced (as root). Exit code 0 when nothing was lost, doubled or left behind, and ready came back within 10 s each time. SIGINT
+every 202. With power, it kills both, and their disk (a file system of its own, mounted as root) loses what was not
+synced. Exit code 0 when nothing was lost, doubled or left behind, and ready came back within 10 s each time. SIGINT
 and SIGTERM end the kills early; what was done until then is checked all the same.
 
   --times N      kills; by default 20

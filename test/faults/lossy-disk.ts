@@ -1,9 +1,8 @@
 import { execFile } from "node:child_process";
-import { chmod, rm, truncate, writeFile } from "node:fs/promises";
+import { chmod, mkdir, rm, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { temporaryDirectory } from "../support/test-server.ts";
-import { NotHere } from "./campaign-command.ts";
+import { mountHere } from "./mount.ts";
 
 /** Programs of the administrator are not on everybody's path. */
 const env = { ...process.env, PATH: `${process.env["PATH"] ?? ""}:/usr/sbin:/sbin` };
@@ -25,20 +24,15 @@ export class LossyDisk {
 
   /** Throws NotHere where nothing may be mounted. */
   static async mount(): Promise<LossyDisk> {
-    if (process.platform !== "linux") throw new NotHere("a disk that loses power needs Linux's loop devices");
-    if (process.getuid?.() !== 0) throw new NotHere("only root may mount a disk that loses power");
-    const disk = new LossyDisk(await temporaryDirectory("lossy-disk"));
-    try {
-      await writeFile(disk.#image, "");
-      await truncate(disk.#image, BYTES);
-      await run("mkfs.ext4", ["-q", disk.#image]);
-      await run("mkdir", [disk.directory]);
-      await disk.#mount();
-    } catch (error) {
-      await rm(disk.#home, { recursive: true });
-      const said = (error as { stderr?: string }).stderr?.trim();
-      throw new NotHere(`no file system can be mounted here: ${said || (error as Error).message}`);
-    }
+    const home = await mountHere("lossy-disk", async (directory) => {
+      const made = new LossyDisk(directory);
+      await writeFile(made.#image, "");
+      await truncate(made.#image, BYTES);
+      await run("mkfs.ext4", ["-q", made.#image]);
+      await mkdir(made.directory);
+      await made.#mount();
+    });
+    const disk = new LossyDisk(home);
     await chmod(disk.directory, 0o755);
     return disk;
   }

@@ -2,8 +2,7 @@ import { execFile } from "node:child_process";
 import { chmod, open, rm, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { temporaryDirectory } from "../support/test-server.ts";
-import { NotHere } from "./campaign-command.ts";
+import { mountHere } from "./mount.ts";
 
 const run = promisify(execFile);
 const MIB = 1_048_576;
@@ -21,16 +20,9 @@ export class SmallDisk {
 
   /** Throws NotHere where nothing may be mounted. */
   static async mount(bytes: number): Promise<SmallDisk> {
-    if (process.platform !== "linux") throw new NotHere("a small file system needs Linux's tmpfs");
-    if (process.getuid?.() !== 0) throw new NotHere("only root may mount a small file system");
-    const directory = await temporaryDirectory("disk");
-    try {
-      await run("mount", ["-t", "tmpfs", "-o", `size=${bytes},mode=755`, "tmpfs", directory]);
-    } catch (error) {
-      await rm(directory, { recursive: true });
-      const said = (error as { stderr?: string }).stderr?.trim();
-      throw new NotHere(`no file system can be mounted here: ${said || (error as Error).message}`);
-    }
+    const directory = await mountHere("small-disk", async (at) => {
+      await run("mount", ["-t", "tmpfs", "-o", `size=${bytes},mode=755`, "tmpfs", at]);
+    });
     await chmod(directory, 0o755);
     return new SmallDisk(directory);
   }

@@ -126,7 +126,7 @@ export function decryptChunk(partKey: KeyObject | undefined, chunk: number, stor
 
 /*
  * A part is stored as separately compressed chunks of up to 256 records, and a layout that locates each record: reading one record
- * inflates one chunk. Larger chunks save little (bytes per record at 1, 64 and 100 records: 650, 55, 50). Small chunks are not
+ * inflates one chunk. Larger chunks save little (docs/decisions/0003-log-and-state.md). Small chunks are not
  * worth a frame (about 45 µs) and are stored uncompressed.
  */
 const CHUNK_RECORDS_MAX = 256;
