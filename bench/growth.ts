@@ -89,7 +89,7 @@ export async function measureGrowth(millions: number, rounds: number): Promise<G
     const every = Math.max(1, Math.floor(hotels / PAGES));
     const copies = Array.from({ length: Math.min(PAGES, hotels) }, (_, at) => COPIES + at * every);
     // A warm-up, as of everything that is measured.
-    for (let times = 0; times < 3; times += 1) await readPages(filled.service, templatesOf());
+    for (let times = 0; times < 12; times += 1) await readPages(filled.service, templatesOf());
     const pushed = await readPages(filled.service, copies);
     const scattered = await readPages(
       filled.service,

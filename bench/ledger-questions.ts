@@ -1,7 +1,8 @@
+import { Agent } from "node:http";
+import { getPage } from "./get-page.ts";
 import type { ServiceProcess } from "./service-process.ts";
 import { median, percentile } from "./statistics.ts";
 
-const HOST = "127.0.0.1";
 const PAGE_ITEMS = 10_000;
 /** Uncounted first queries, which are slower. */
 const WARM_UP = 5;
@@ -22,8 +23,14 @@ export interface LedgerQuestion {
   readonly parameters: Readonly<Record<string, string>>;
 }
 
-async function answer(service: ServiceProcess, { insight, parameters }: LedgerQuestion): Promise<number[]> {
+/** Milliseconds of the answer's pages, and the rows of each. */
+async function answer(
+  agent: Agent,
+  service: ServiceProcess,
+  { insight, parameters }: LedgerQuestion,
+): Promise<{ readonly ms: number; readonly rows: readonly number[] }> {
   const rows: number[] = [];
+  let took = 0;
   let cursor: string | null = null;
   do {
     const query: URLSearchParams = new URLSearchParams({
@@ -31,16 +38,14 @@ async function answer(service: ServiceProcess, { insight, parameters }: LedgerQu
       limit: String(PAGE_ITEMS),
       ...(cursor === null ? {} : { cursor }),
     });
-    const response = await fetch(`http://${HOST}:${service.port}/api/insight/v1/${insight}?${query}`, {
-      headers: { authorization: `Bearer ${service.token}` },
-    });
-    const text = await response.text();
-    if (response.status !== 200) throw new Error(`${insight}?${query}: ${response.status} ${text}`);
-    const page = JSON.parse(text) as { items: unknown[]; nextCursor: string | null };
+    const { status, body, ms } = await getPage(agent, service, `/api/insight/v1/${insight}?${query}`);
+    took += ms;
+    if (status !== 200) throw new Error(`${insight}?${query}: ${status} ${body.toString()}`);
+    const page = JSON.parse(body.toString()) as { items: unknown[]; nextCursor: string | null };
     rows.push(page.items.length);
     cursor = page.nextCursor;
   } while (cursor !== null);
-  return rows;
+  return { ms: took, rows };
 }
 
 /** Sends the queries one after another, reading each response completely. Throws for an empty response. */
@@ -48,19 +53,19 @@ export async function askLedger(
   service: ServiceProcess,
   questions: readonly LedgerQuestion[],
 ): Promise<AnswerTimes> {
+  const agent = new Agent({ keepAlive: true });
   const times: number[] = [];
   let [rows, pages] = [0, 0];
   for (const [at, question] of [...questions.slice(0, WARM_UP), ...questions].entries()) {
-    const startedAt = performance.now();
-    const answered = await answer(service, question);
-    const took = performance.now() - startedAt;
-    const count = answered.reduce((sum, items) => sum + items, 0);
+    const answered = await answer(agent, service, question);
+    const count = answered.rows.reduce((sum, items) => sum + items, 0);
     if (count === 0) throw new Error(`Nothing on the books: ${JSON.stringify(question)}`);
     if (at < WARM_UP) continue;
-    times.push(took);
+    times.push(answered.ms);
     rows += count;
-    pages += answered.length;
+    pages += answered.rows.length;
   }
+  agent.destroy();
   const share = (sum: number) => sum / times.length;
   return {
     answers: times.length,

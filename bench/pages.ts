@@ -1,12 +1,11 @@
-import { once } from "node:events";
-import { Agent, get, type IncomingMessage } from "node:http";
+import { Agent } from "node:http";
 import { hotelCode } from "./batches.ts";
+import { getPage } from "./get-page.ts";
 import { CLIENT_CODE } from "./record-templates.ts";
 import type { ServiceProcess } from "./service-process.ts";
 import { median, percentile } from "./statistics.ts";
 
 export const PAGE_RECORDS = 1_000;
-const HOST = "127.0.0.1";
 
 /** Milliseconds per page, until its last byte. */
 export interface PageFigures {
@@ -21,25 +20,18 @@ function countOf(text: string, bytes: Buffer): number {
   return count;
 }
 
-/**
- * Reads the first page of 1,000 current reservations of each hotel, one after another. Throws for a page with fewer records. Pages stay
- * bytes: as text and objects they would make the client collect its garbage while the next page is measured.
- */
+/** Reads the first page of 1,000 current reservations of each hotel, one after another. Throws for a page with fewer records. */
 export async function readPages(service: ServiceProcess, hotels: readonly number[]): Promise<PageFigures> {
   const agent = new Agent({ keepAlive: true });
-  const headers = { authorization: `Bearer ${service.token}` };
   const times: number[] = [];
   for (const hotel of hotels) {
     const code = hotelCode(hotel);
     const path = `/api/public/v1/reservations?clientCode=${CLIENT_CODE}&propertyCode=${code}&limit=${PAGE_RECORDS}`;
-    const startedAt = performance.now();
-    const asked = get({ agent, host: HOST, port: service.port, path, headers });
-    const [answer] = (await once(asked, "response")) as [IncomingMessage];
-    const chunks: Buffer[] = await answer.toArray();
-    times.push(performance.now() - startedAt);
-    const records = countOf('"propertyCode":', Buffer.concat(chunks));
-    if (answer.statusCode !== 200 || records !== PAGE_RECORDS)
-      throw new Error(`A page of ${code}: ${answer.statusCode}, ${records} records.`);
+    const { status, body, ms } = await getPage(agent, service, path);
+    times.push(ms);
+    const records = countOf('"propertyCode":', body);
+    if (status !== 200 || records !== PAGE_RECORDS)
+      throw new Error(`A page of ${code}: ${status}, ${records} records.`);
   }
   agent.destroy();
   return { pages: times.length, p50Ms: median(times), p99Ms: percentile(times, 0.99) };

@@ -1,9 +1,9 @@
 const ascendingOf = (values: readonly number[]) => values.toSorted((left, right) => left - right);
 
-/** The quantile of sorted values; NaN without values. */
+/** The least value that at least this share of the values do not exceed (nearest rank); NaN without values. */
 export function percentile(values: readonly number[], share: number): number {
   const ascending = ascendingOf(values);
-  return ascending[Math.min(ascending.length - 1, Math.floor(ascending.length * share))] ?? Number.NaN;
+  return ascending[Math.max(0, Math.ceil(ascending.length * share) - 1)] ?? Number.NaN;
 }
 
 /** The median of sorted values; NaN without values. */
