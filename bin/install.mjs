@@ -140,8 +140,11 @@ export async function takeLock(path) {
   }
   const release = () => rmSync(path, { force: true });
   process.once("exit", release);
-  // npm continues if only this process is killed, so the lock names it, too.
-  const alsoHeldBy = (pid) => writeFileSync(path, `${nameOf(process.pid)} ${nameOf(pid)}\n`);
+  // npm continues if only this process is killed, so the lock names it, too. Written in place, it would be empty for a moment, and stale.
+  const alsoHeldBy = (pid) => {
+    writeFileSync(mine, `${nameOf(process.pid)} ${nameOf(pid)}\n`);
+    renameSync(mine, path);
+  };
   return { release, alsoHeldBy };
 }
 

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { existsSync, readFileSync } from "node:fs";
 import { cp, mkdir, readFile, realpath, rm, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { after, afterEach, before, test } from "node:test";
@@ -12,6 +13,14 @@ const root = fileURLToPath(new URL("../../", import.meta.url));
 const nodePackage = `node-${process.platform}-${process.arch}`;
 let checkout: string;
 const started: ChildProcess[] = [];
+
+function contentOf(file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch {
+    return "gone";
+  }
+}
 
 /** Says where and as what it runs, then lives until it is asked to stop or its launcher is gone. */
 const ENTRY = `
@@ -199,6 +208,25 @@ test("the lock of an installation whose PID was reused does not block the next",
   const child = launch({ args: ["exit", "0"] });
   await once(child, "close", { signal: AbortSignal.timeout(10_000) });
   assert.equal(child.exitCode, 0);
+});
+
+test("the lock of an installation names its holder at every moment, also while another is added", async () => {
+  const lock = join(checkout, "lock");
+  const holding = `
+    import { takeLock } from ${JSON.stringify(join(checkout, "bin", "install.mjs"))};
+    const lock = await takeLock(${JSON.stringify(lock)});
+    for (let times = 0; times < 3_000; times += 1) lock.alsoHeldBy(process.ppid);`;
+  const child = spawn(process.execPath, ["--input-type=module", "--eval", holding], { stdio: "inherit" });
+  started.push(child);
+  const seen = new Set<string>();
+  while (child.exitCode === null) {
+    for (let times = 0; times < 100 && existsSync(lock); times += 1) seen.add(contentOf(lock));
+    await new Promise((resume) => setImmediate(resume));
+  }
+  assert.equal(child.exitCode, 0);
+  seen.delete("gone");
+  assert.ok(seen.size > 0);
+  for (const holders of seen) assert.match(holders, new RegExp(`^${child.pid}:`));
 });
 
 test("SIGTERM is passed on, and a signal that ends the entry is how the launch ends", async () => {
