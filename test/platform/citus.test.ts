@@ -240,7 +240,7 @@ if (joined !== undefined)
       }
     });
 
-    test("a query by receipt does not wait for uninvolved workers", async () => {
+    test("a query by receipt does not wait for uninvolved workers", async (t) => {
       const pool = createPool(
         clientConfig({ connectionString: joined.url }),
         createLogger({ level: "silent", pretty: false }),
@@ -254,7 +254,11 @@ if (joined !== undefined)
           on home.shardid = get_shard_id_for_distribution_column('bellhop.bucket_closed_timestamp', bucket::smallint)
         order by home.nodeport, bucket`,
       );
-      const [{ bucket } = assert.fail(), other = assert.fail()] = rows;
+      const [{ bucket } = assert.fail(), other] = rows;
+      if (other === undefined) {
+        await pool.end();
+        return t.skip("A worker is uninvolved where there is a second one.");
+      }
       const address = new URL(joined.url);
       address.port = String(other.port);
       const holder = new pg.Client(clientConfig({ connectionString: address.href }));

@@ -65,9 +65,13 @@ class Sender {
   }
 }
 
-if (joined !== undefined)
+const [spare] = joined?.spare ?? [];
+if (joined !== undefined && spare === undefined) {
+  await joined.drop();
+  test.skip("A cluster grows where there is a second worker.");
+}
+if (joined !== undefined && spare !== undefined)
   describe("a cluster that grows while batches are sent", () => {
-    const [spare = assert.fail("There is one worker only.")] = joined.spare;
     let database: TestDatabase;
     let service: TestService;
     let senders: Sender[];
