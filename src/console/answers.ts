@@ -308,13 +308,13 @@ export interface VersionItem {
   readonly late: boolean;
   /** Differences from the previous version by source time; empty for the first. At most 200 of `changeTotal`. */
   readonly changes: readonly JsonChange[];
-  /** Null if not compared: one is larger than 256 kB or no longer retained. */
+  /** Null if not compared: one is larger than 256 kB, has more than 16,384 values, or is no longer retained. */
   readonly changeTotal: number | null;
   /** Null if no longer retained (docs/retention.md). */
   readonly payload: Payload | null;
 }
 
-/** A difference; values are JSON verbatim (`"OTB"` with its quotes, 120.50), null if absent. */
+/** A difference; values are JSON verbatim (`"OTB"` with its quotes, 120.50), null if absent, truncated with an ellipsis beyond 8,200 characters. */
 export interface JsonChange {
   /** RFC 6901 pointer into the record: `/roomStays/0/departureDate`. */
   readonly pointer: string;
@@ -347,7 +347,7 @@ export interface QuarantineAnswer extends QuarantineItem {
     readonly sourceTime: string;
     /** Source time of the current version; null if there is none. */
     readonly currentSourceTime: string | null;
-    /** From the current version to the quarantined record; at most 200 of `changeTotal`. Null if one is too large to compare. */
+    /** From the current version to the quarantined record; at most 200 of `changeTotal` and 65,536 characters. Null if one is too large to compare. */
     readonly changes: readonly JsonChange[] | null;
     readonly changeTotal: number;
   } | null;

@@ -1,6 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { changesBetween } from "./record-history.ts";
+import { assertLinear } from "../../../test/support/growth.ts";
+import { compareRecords } from "./record-history.ts";
+
+function changesBetween(before: string, after: string, most: number) {
+  const compared = compareRecords(Buffer.from(before), Buffer.from(after), most);
+  assert(compared !== undefined);
+  return compared;
+}
 
 const changesOf = (before: string, after: string) =>
   changesBetween(before, after, 100).changes.map(({ path: _, ...change }) => change);
@@ -75,4 +82,41 @@ test("changes beyond the limit are counted only", () => {
   const { changes, total } = changesBetween(of(1), of(2), 10);
   assert.equal(changes.length, 10);
   assert.equal(total, 50);
+});
+
+/** Pairs of records that differ in `size` values each, by what a partner may send in an unknown field. */
+const WORST: Readonly<Record<string, (size: number, side: number) => object>> = {
+  numbers: (size, side) => Array.from({ length: size }, () => side),
+  "numbers of a shorter list": (size, side) => Array.from({ length: side === 0 ? size : 1 }, () => 1),
+  "objects without a name": (size, side) => Array.from({ length: size / 2 }, () => ({ x: side })),
+  "objects with names in reverse": (size, side) =>
+    Array.from({ length: size / 2 }, (_, n) => ({ roomTypeCode: side === 0 ? n : size - n })),
+  "members of an object": (size, side) =>
+    Object.fromEntries(Array.from({ length: size }, (_, n) => [`k${n}`, side])),
+  "members of other names": (size, side) =>
+    Object.fromEntries(Array.from({ length: size }, (_, n) => [`k${side}${n}`, 1])),
+};
+
+for (const [what, listOf] of Object.entries(WORST))
+  test(`comparing ${what} takes linear time`, () => {
+    const inputOf = (size: number) =>
+      [0, 1].map((side) => JSON.stringify({ unknown: listOf(size, side) })) as [string, string];
+    assertLinear(what, inputOf, 1_600, ([before, after]) => changesBetween(before, after, 200));
+  });
+
+test("records of very many values are not compared, whatever their bytes", () => {
+  const of = (count: number) => Buffer.from(JSON.stringify({ unknown: new Array(count).fill(0) }));
+  assert.equal(compareRecords(of(16_000), of(16_001))?.total, 1);
+  assert.equal(compareRecords(of(120_000), of(1)), undefined);
+  assert.equal(compareRecords(of(1), of(120_000)), undefined);
+});
+
+test("listed differences are bounded, however long names and values are", () => {
+  const of = (value: number) =>
+    JSON.stringify({ ["n".repeat(20_000)]: new Array(200).fill(value), text: "x".repeat(100_000 + value) });
+  const { changes, total } = changesBetween(of(1), of(2), 200);
+  assert.equal(total, 201);
+  assert.ok(JSON.stringify(changes).length < 150_000);
+  const whole = changesOf('{"a":[]}', JSON.stringify({ a: "x".repeat(100_000) }))[0];
+  assert.match(whole?.after ?? "", /^"x{8199}…$/);
 });

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from "fastify";
 import type pg from "pg";
 import { letterOf, RESOURCES, type ResourceLetter } from "#contract/resource.ts";
-import type { JsonChange, Page, VersionItem } from "../../console/answers.ts";
+import type { JsonChange, Page, Payload, VersionItem } from "../../console/answers.ts";
 import type { ConsoleParts } from "../../console/console-parts.ts";
 import { addQuestion, pagingOf } from "../../console/console-routes.ts";
 import { requireInScope } from "../../console/guard.ts";
@@ -68,20 +68,23 @@ interface Pair {
 
 /** Pairs entries by name if names are unique, so that an inserted night does not shift the others; otherwise by position. */
 function entryPairs(left: readonly Node[], right: readonly Node[]): readonly Pair[] {
-  const named = new Map(left.map((entry) => [nameOf(entry), entry]));
-  const isNamed = named.size === left.length && new Set(right.map(nameOf)).size === right.length;
-  const sameName = right.map((entry) => (isNamed ? named.get(nameOf(entry)) : undefined));
-  const rest = left.filter((entry) => !sameName.includes(entry));
-  const pairOf = (at: number, before: Node | undefined, after: Node | undefined): Pair => ({
-    member: String(at),
-    name: nameOf(after ?? before) ?? String(at + 1),
-    left: before,
-    right: after,
+  const leftNames = left.map(nameOf);
+  const rightNames = right.map(nameOf);
+  const placeOf = new Map(leftNames.map((name, at) => [name, at]));
+  const isNamed = placeOf.size === left.length && new Set(rightNames).size === right.length;
+  const sameName = rightNames.map((name) => (isNamed ? placeOf.get(name) : undefined));
+  const taken = new Set(sameName);
+  const rest = [...left.keys()].filter((at) => !taken.has(at));
+  let used = 0;
+  const pairs = right.map((entry, at): Pair => {
+    const from = sameName[at] ?? rest[used++];
+    const before = from === undefined ? undefined : left[from];
+    return { member: String(at), name: rightNames[at] ?? String(at + 1), left: before, right: entry };
   });
-  return [
-    ...right.map((entry, at) => pairOf(at, sameName[at] ?? rest.shift(), entry)),
-    ...rest.map((entry) => pairOf(left.indexOf(entry), entry, undefined)),
-  ];
+  const removed = rest.slice(used).map((at): Pair => {
+    return { member: String(at), name: leftNames[at] ?? String(at + 1), left: left[at], right: undefined };
+  });
+  return [...pairs, ...removed];
 }
 
 /** Undefined if neither has parts, or they differ in kind. */
@@ -106,43 +109,103 @@ function isSameLeaf(left: Node | undefined, right: Node | undefined): boolean {
   return areTexts && JSON.parse(left.text) === JSON.parse(right.text);
 }
 
+/** A value's way from the root. */
+interface Place {
+  readonly within: Place | undefined;
+  readonly part: Pair;
+}
+
+function partsFromRoot(place: Place | undefined): Pair[] {
+  const parts: Pair[] = [];
+  for (let at = place; at !== undefined; at = at.within) parts.unshift(at.part);
+  return parts;
+}
+
+/** Fits a text of 4,096 characters with all of them escaped as two. A longer value is truncated with an ellipsis. */
+const VALUE_CHARACTERS_MAX = 8_200;
+/** Of all listed differences; a partner chooses the lengths of names and of values. */
+const LISTED_CHARACTERS_MAX = 65_536;
+
+function changeAt(place: Place | undefined, left: Node | undefined, right: Node | undefined): JsonChange {
+  const parts = partsFromRoot(place);
+  const written = (node: Node | undefined) => {
+    if (node === undefined) return null;
+    const text = textOf(node);
+    return text.length > VALUE_CHARACTERS_MAX ? `${text.slice(0, VALUE_CHARACTERS_MAX)}…` : text;
+  };
+  return {
+    pointer: parts.map(({ member }) => `/${escapeOf(member)}`).join(""),
+    path: parts.map(({ name }) => name),
+    before: written(left),
+    after: written(right),
+  };
+}
+
+function charactersOf({ pointer, path, before, after }: JsonChange): number {
+  const texts = [pointer, ...path, before ?? "", after ?? ""];
+  return texts.reduce((sum, text) => sum + text.length, 0);
+}
+
+interface Comparison {
+  readonly changes: readonly JsonChange[];
+  readonly total: number;
+}
+
 /**
- * The differences between two records as sent, leaf by leaf in the order of the later one: at most `most`, and their total. Strings are
- * compared by value, numbers verbatim: 1.0 and 1.00 differ.
+ * The differences between two records as sent, leaf by leaf in the order of the later one: at most `most`, as many as
+ * LISTED_CHARACTERS_MAX allows, and their total. Strings are compared by value, numbers verbatim: 1.0 and 1.00 differ.
  */
-export function changesBetween(
-  before: string,
-  after: string,
-  most: number,
-): { readonly changes: readonly JsonChange[]; readonly total: number } {
+function changesBetween(before: Node, after: Node, most: number): Comparison {
   const changes: JsonChange[] = [];
   let total = 0;
-  const compare = (pointer: string, path: readonly string[], left?: Node, right?: Node): void => {
+  let room = LISTED_CHARACTERS_MAX;
+  const list = (change: JsonChange): void => {
+    room -= charactersOf(change);
+    if (room >= 0) changes.push(change);
+  };
+  const compare = (place: Place | undefined, left?: Node, right?: Node): void => {
     const parts = partsOf(left, right);
     const isEmpty = parts?.length === 0 && (left === undefined || right === undefined);
     if (parts !== undefined && !isEmpty) {
-      for (const part of parts)
-        compare(`${pointer}/${escapeOf(part.member)}`, [...path, part.name], part.left, part.right);
+      for (const part of parts) compare({ within: place, part }, part.left, part.right);
     } else if (!isSameLeaf(left, right)) {
       total += 1;
-      const textOrNull = (node: Node | undefined) => (node === undefined ? null : textOf(node));
-      if (changes.length < most)
-        changes.push({ pointer, path, before: textOrNull(left), after: textOrNull(right) });
+      if (changes.length < most && room > 0) list(changeAt(place, left, right));
     }
   };
-  compare("", [], parse(before), parse(after));
+  compare(undefined, before, after);
   return { changes, total };
 }
 
 const CHANGES_MAX = 200;
 /** Larger versions are not compared in the list; an operator can open each one. */
 const COMPARED_BYTES_MAX = 262_144;
+/** As many fit in COMPARED_BYTES_MAX with the field names of the specification. Parsing and comparing them takes about 30 ms. */
+const COMPARED_VALUES_MAX = 16_384;
+
+/** The bytes that begin a value or a list of values: comma, bracket and brace. */
+const BEGIN = new Set(Buffer.from(",[{"));
+
+function hasManyValues(record: Buffer): boolean {
+  let begun = 0;
+  for (const byte of record) if (BEGIN.has(byte)) begun += 1;
+  return begun > COMPARED_VALUES_MAX;
+}
+
+/** A record to compare; undefined if it is too large. */
+function comparableOf(record: Buffer): Node | undefined {
+  if (record.length > COMPARED_BYTES_MAX || hasManyValues(record)) return undefined;
+  return parse(record.toString("utf8"));
+}
 
 /** Undefined if one of them is too large. */
-export function compareRecords(before: Buffer, after: Buffer): ReturnType<typeof changesBetween> | undefined {
-  if (Math.max(before.length, after.length) > COMPARED_BYTES_MAX) return undefined;
-  return changesBetween(before.toString("utf8"), after.toString("utf8"), CHANGES_MAX);
+export function compareRecords(before: Buffer, after: Buffer, most = CHANGES_MAX): Comparison | undefined {
+  const [left, right] = [comparableOf(before), comparableOf(after)];
+  return left === undefined || right === undefined ? undefined : changesBetween(left, right, most);
 }
+
+/** Of all payloads of a page; further ones are truncated. */
+const PAYLOAD_BYTES_MAX = 4 * 1_048_576;
 
 /**
  * One page of a record's versions, oldest first by (source time, receipt), each with its differences from the previous version. For the
@@ -162,17 +225,31 @@ export async function readRecordHistory(
   const { bucket } = property;
   const pointers = wanted.map(({ requestId, index }) => ({ bucket, requestId, index }));
   const items: VersionItem[] = [];
-  let previous: { readonly record: Buffer | undefined } | undefined;
+  let previous: Version | undefined;
   let at = 0;
+  let room = PAYLOAD_BYTES_MAX;
   for await (const bytes of loadRecords(pool, pointers)) {
+    // Other requests get a turn between two versions.
+    await new Promise((resume) => setImmediate(resume));
     const row = wanted[at] as HistoryRow;
-    // The bytes are valid only until the next record is requested.
-    const record = isNoLongerKept(bytes) ? undefined : Buffer.from(bytes);
-    if (at >= before.length) items.push(itemOf(resource, row, record, previous));
-    previous = { record };
+    const comparable = isNoLongerKept(bytes) ? undefined : comparableOf(bytes);
+    const payload = isNoLongerKept(bytes) ? null : payloadOf(bytes, Math.min(COMPARED_BYTES_MAX, room));
+    const version = { row, comparable, payload };
+    if (at >= before.length) {
+      items.push(itemOf(resource, version, previous));
+      room -= payload?.text.length ?? 0;
+    }
+    previous = version;
     at += 1;
   }
   return { items, next };
+}
+
+interface Version {
+  readonly row: HistoryRow;
+  /** Undefined if too large to compare or no longer kept. */
+  readonly comparable: Node | undefined;
+  readonly payload: Payload | null;
 }
 
 function rowOfPosition([sourceTime, requestId, index]: Position): HistoryRow {
@@ -182,38 +259,37 @@ function rowOfPosition([sourceTime, requestId, index]: Position): HistoryRow {
 const STATUS_FIELD: Readonly<Partial<Record<ResourceLetter, string>>> = { r: "status", g: "groupStatusCode" };
 
 /** The record's status; null if it has none. */
-function statusOf(resource: ResourceLetter, record: Buffer): string | null {
-  const field = STATUS_FIELD[resource];
-  if (field === undefined || record.length > COMPARED_BYTES_MAX) return null;
-  const value = (JSON.parse(record.toString("utf8")) as Readonly<Record<string, unknown>>)[field];
-  return typeof value === "string" ? value : null;
+function statusOf(resource: ResourceLetter, record: Node | undefined): string | null {
+  const value = record instanceof Map ? record.get(STATUS_FIELD[resource] ?? "") : undefined;
+  if (!(value instanceof Written && value.text.startsWith('"'))) return null;
+  return JSON.parse(value.text) as string;
 }
 
 function itemOf(
   resource: ResourceLetter,
-  row: HistoryRow,
-  record: Buffer | undefined,
-  before: { readonly record: Buffer | undefined } | undefined,
+  { row, comparable, payload }: Version,
+  previous: Version | undefined,
 ): VersionItem {
-  const isFirst = before === undefined;
-  const compared = record && before?.record && compareRecords(before.record, record);
-  const { changes, total } = compared ?? { changes: [], total: isFirst ? 0 : null };
+  const isCompared = comparable !== undefined && previous?.comparable !== undefined;
+  const { changes, total } = isCompared
+    ? changesBetween(previous.comparable, comparable, CHANGES_MAX)
+    : { changes: [], total: previous === undefined ? 0 : null };
   return {
     sourceTime: row.sourceTime,
     receivedAt: isoOfMicroseconds(microsecondsOf(row.requestId)),
     requestId: row.requestId,
     index: row.index,
     outcome: outcomeName(row.outcome),
-    status: record ? statusOf(resource, record) : null,
+    status: statusOf(resource, comparable),
     // A newer version was current when this one was applied.
     late: row.outcome === "s",
     changes,
     changeTotal: total,
-    payload: record ? payloadOf(record, COMPARED_BYTES_MAX) : null,
+    payload,
   };
 }
 
-/** An answer may contain 256 kB per version, each compared with the previous one. */
+/** Each version is compared with the previous one. */
 const VERSIONS_LIMIT_MAX = 50;
 
 /** Adds the route for the versions of one record with their differences. */

@@ -7,7 +7,8 @@ interface JsonLine {
   readonly text: string;
 }
 
-const TOKEN = /\s+|"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+|"/gy;
+/** A text that is truncated within a string ends it. */
+const TOKEN = /\s+|"[^"\\]*(?:\\.[^"\\]*)*"?|[{}[\],:]|[^\s{}[\],:"]+/gy;
 
 interface Level {
   readonly kind: "object" | "array";
@@ -15,16 +16,31 @@ interface Level {
   index: number;
 }
 
-/** Formats JSON text as lines with one pointer each. Values stay verbatim; a truncated text is formatted up to its end. */
-export function layOutJson(text: string): JsonLine[] {
+interface Token {
+  readonly token: string;
+  readonly at: number;
+  /** The token after it. */
+  readonly next: string | undefined;
+}
+
+function* tokensOf(text: string): Generator<Token> {
+  let last: Omit<Token, "next"> | undefined;
+  for (const { 0: token, index } of text.matchAll(TOKEN)) {
+    if (token.trim() === "") continue;
+    if (last !== undefined) yield { ...last, next: token };
+    last = { token, at: index };
+  }
+  if (last !== undefined) yield { ...last, next: undefined };
+}
+
+/**
+ * Formats JSON text as lines with one pointer each, up to `linesMax`. Values stay verbatim; a truncated text is formatted up to its end.
+ */
+export function layOutJson(text: string, linesMax: number): { lines: JsonLine[]; isWhole: boolean } {
   const lines: JsonLine[] = [];
   const levels: Level[] = [];
   let name: { readonly text: string; readonly at: number } | undefined;
-  const tokens = Array.from(text.matchAll(TOKEN), ({ 0: token, index }) => ({ token, at: index })).filter(
-    ({ token }) => token.trim() !== "",
-  );
-  for (const [place, { token, at }] of tokens.entries()) {
-    const next = tokens[place + 1]?.token;
+  for (const { token, at, next } of tokensOf(text)) {
     const top = levels.at(-1);
     const comma = next === "," ? "," : "";
     if (token === ":" || token === ",") {
@@ -38,6 +54,7 @@ export function layOutJson(text: string): JsonLine[] {
     } else if (next === ":" && name === undefined && top?.kind === "object") {
       name = { text: token, at };
     } else {
+      if (lines.length >= linesMax) return { lines, isWhole: false };
       const pointer = pointerOf(top, name?.text);
       const opens = token === "{" || token === "[";
       lines.push({
@@ -51,7 +68,7 @@ export function layOutJson(text: string): JsonLine[] {
       name = undefined;
     }
   }
-  return lines;
+  return { lines, isWhole: true };
 }
 
 function pointerOf(level: Level | undefined, name: string | undefined): string {

@@ -121,7 +121,8 @@ function Version({ version, isCurrent, isFirst }: VersionProps) {
       {isQuiet && <p className="muted">Only the source time changed.</p>}
       {!isCompared && (
         <p className="muted">
-          Not compared with the version before: one of the two is larger than 256 kB or no longer kept.
+          Not compared with the version before: one of the two is larger than 256 kB, has more than 16,000
+          values, or is no longer kept.
         </p>
       )}
       <RecordChanges changes={changes} total={changeTotal} />

@@ -211,11 +211,27 @@ interface PayloadViewProps {
   readonly marked?: readonly string[];
 }
 
+/** Shown at a time: more would keep the browser busy for seconds. A reservation of a year of nights has about 5,000. */
+const LINES_SHOWN = 5_000;
+/** Fits a text of 4,096 characters with all of them escaped as two. */
+const LINE_CHARACTERS_MAX = 8_200;
+
+function shorten(text: string): string {
+  return text.length > LINE_CHARACTERS_MAX ? `${text.slice(0, LINE_CHARACTERS_MAX)}…` : text;
+}
+
 /** A record verbatim, as formatted lines. */
 export function PayloadView({ payload, marked = [] }: PayloadViewProps) {
-  const lines = useMemo(() => layOutJson(payload.text), [payload.text]);
+  const [linesMax, setLinesMax] = useState(LINES_SHOWN);
+  const { lines, isWhole } = useMemo(() => layOutJson(payload.text, linesMax), [payload.text, linesMax]);
+  const isMarked = useMemo(() => {
+    const pointers = new Set(marked);
+    const longest = Math.max(0, ...marked.map(({ length }) => length));
+    // Hashing a pointer would copy the long names of all its levels.
+    return ({ pointer }: { pointer: string }) => pointer.length <= longest && pointers.has(pointer);
+  }, [marked]);
   const first = useRef<HTMLLIElement>(null);
-  const firstMarked = lines.findIndex(({ pointer }) => marked.includes(pointer));
+  const firstMarked = lines.findIndex(isMarked);
   useEffect(() => {
     if (firstMarked > 12) first.current?.scrollIntoView({ block: "nearest" });
   }, [firstMarked]);
@@ -228,15 +244,16 @@ export function PayloadView({ payload, marked = [] }: PayloadViewProps) {
             <li
               key={line.at}
               ref={place === firstMarked ? first : undefined}
-              data-marked={marked.includes(line.pointer) ? "" : undefined}
+              data-marked={isMarked(line) ? "" : undefined}
             >
               {"  ".repeat(line.depth)}
-              {line.name !== undefined && <span className="name">{line.name}: </span>}
-              {line.text}
+              {line.name !== undefined && <span className="name">{shorten(line.name)}: </span>}
+              {shorten(line.text)}
             </li>
           ))}
         </ol>
       </section>
+      {!isWhole && <Button onClick={() => setLinesMax(linesMax + LINES_SHOWN)}>Show more lines</Button>}
       <p className="small muted">
         {writeCount(payload.bytes)} bytes{payload.truncated ? ", of which the beginning is shown" : ""}
       </p>
