@@ -66,6 +66,7 @@ const SECTIONS: readonly {
       ["docs/webhooks.md", "Webhooks"],
       ["docs/backfill.md", "Backfills"],
       ["docs/insight.md", "Insight"],
+      ["docs/figures.md", "Figures"],
       ["docs/analytics.md", "SQL views"],
       ["docs/export.md", "Export"],
       ["packages/client/README.md", "TypeScript client", "docs/client"],
