@@ -65,3 +65,19 @@ test("ten thousand made-up names do not give one more code of an authenticator a
   }
   assert.notEqual(limiter.takeCode("anna"), 0);
 });
+
+test("invented names give no address another guess at a password, also where another address sends them", () => {
+  let now = 1_000_000;
+  const limiter = createLoginLimiter(() => now);
+  for (let attempt = 0; attempt < 10; attempt += 1) assert.equal(limiter.take("10.0.0.1", "anna"), 0);
+  for (let attempt = 0; attempt < 20; attempt += 1)
+    assert.equal(limiter.take("10.0.0.1", `name${attempt}`), 0);
+  for (let attempt = 0; attempt < 30_000; attempt += 1) {
+    now += 1;
+    limiter.take("10.0.0.2", `name${attempt}`);
+  }
+  assert.notEqual(limiter.take("10.0.0.1", "berta"), 0);
+  limiter.forget("10.0.0.1", "berta");
+  assert.equal(limiter.take("10.0.0.1", "berta"), 0);
+  assert.notEqual(limiter.take("10.0.0.1", "anna"), 0);
+});

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { hash } from "node:crypto";
 import { once } from "node:events";
 import { describe, it } from "node:test";
 import { Worker } from "node:worker_threads";
@@ -87,5 +88,37 @@ describe("a table in shared memory", () => {
         () => false,
       );
     assert.deepEqual([0, 1, 2, 3, 4].map(isNew), [false, false, false, undefined, false]);
+  });
+
+  it("does not let the choice of keys fill another key's set", () => {
+    const shape = { rows: 64 * 16, numbers: 1 };
+    const table = new SharedTable(SharedTable.allocate(shape), shape);
+    const setOf = (key: string) => hash("sha256", key, "buffer").readUInt32LE(16) % 64;
+    const chosen: string[] = [];
+    for (let key = 0; chosen.length < 16; key += 1)
+      if (setOf(`source ${key}`) === setOf("victim")) chosen.push(`source ${key}`);
+    const stays = () => false;
+    for (const key of chosen) table.use(key, 1, () => undefined, stays);
+    assert.equal(
+      table.use("victim", 2, (row) => row.isNew, stays),
+      true,
+    );
+  });
+
+  it("reads a known row without creating one", () => {
+    const table = new SharedTable(SharedTable.allocate(one), one);
+    assert.equal(
+      table.useKnown("a", () => 1),
+      undefined,
+    );
+    table.use("a", 1, (row) => row.set(1, 7));
+    assert.equal(
+      table.useKnown("a", (row) => row.get(1)),
+      7,
+    );
+    assert.equal(
+      table.use("b", 2, (row) => row.isNew),
+      true,
+    );
   });
 });

@@ -1,4 +1,4 @@
-import { hash } from "node:crypto";
+import { hash, randomFillSync } from "node:crypto";
 
 /** Milliseconds of the machine's monotonic clock, the same in all threads (unlike `performance.now()`). */
 export function monotonicNow(): number {
@@ -79,6 +79,8 @@ export class SharedLock {
 /** Rows per set. A key belongs to one set, which has its own lock. */
 const ROWS_OF_SET = 16;
 const KEY_WORDS = 4;
+/** The random prefix of all hashed keys of a table, at the start of its memory. */
+const SECRET_BYTES = 16;
 const WORD_BYTES = Int32Array.BYTES_PER_ELEMENT;
 const NUMBER_BYTES = Float64Array.BYTES_PER_ELEMENT;
 
@@ -101,7 +103,7 @@ function setsOf({ rows }: TableShape): number {
 
 /**
  * A fixed-size table of numbers by key, shared by all threads. A new key replaces the least recently used row of its set that `mayGo`.
- * Keys are hashed with SHA-256 (128 bits), so that clients cannot choose the set.
+ * Keys are hashed with SHA-256 (128 bits) after a random prefix of each table, so that clients cannot choose the set.
  */
 export class SharedTable {
   readonly #sets: number;
@@ -110,15 +112,20 @@ export class SharedTable {
   readonly #keys: Int32Array;
   /** Per row: the time of its last use, then its numbers. */
   readonly #values: Float64Array;
+  readonly #secret: string;
   #lastKey: string | undefined;
   #lastDigest = Buffer.alloc(32);
 
-  /** Memory for a table of this shape, all zero. */
+  /** Memory for a table of this shape: a random prefix, then zeros. */
   static allocate(shape: TableShape): SharedArrayBuffer {
     const sets = setsOf(shape);
     const rows = sets * ROWS_OF_SET;
     const words = sets + (sets % 2) + rows * KEY_WORDS;
-    return new SharedArrayBuffer(words * WORD_BYTES + rows * (shape.numbers + 1) * NUMBER_BYTES);
+    const bytes = SECRET_BYTES + words * WORD_BYTES + rows * (shape.numbers + 1) * NUMBER_BYTES;
+    const memory = new SharedArrayBuffer(bytes);
+    const secret = randomFillSync(Buffer.alloc(SECRET_BYTES));
+    new Uint8Array(memory, 0, SECRET_BYTES).set(secret);
+    return memory;
   }
 
   constructor(memory: SharedArrayBuffer, shape: TableShape) {
@@ -126,10 +133,12 @@ export class SharedTable {
     this.#width = shape.numbers + 1;
     const rows = this.#sets * ROWS_OF_SET;
     const lockWords = this.#sets + (this.#sets % 2);
-    const locks = new Int32Array(memory, 0, lockWords);
+    this.#secret = Buffer.from(new Uint8Array(memory, 0, SECRET_BYTES)).toString("base64url");
+    const locks = new Int32Array(memory, SECRET_BYTES, lockWords);
     this.#locks = Array.from({ length: this.#sets }, (_, at) => new SharedLock(locks, at));
-    this.#keys = new Int32Array(memory, lockWords * WORD_BYTES, rows * KEY_WORDS);
-    this.#values = new Float64Array(memory, (lockWords + rows * KEY_WORDS) * WORD_BYTES, rows * this.#width);
+    const keysAt = SECRET_BYTES + lockWords * WORD_BYTES;
+    this.#keys = new Int32Array(memory, keysAt, rows * KEY_WORDS);
+    this.#values = new Float64Array(memory, keysAt + rows * KEY_WORDS * WORD_BYTES, rows * this.#width);
   }
 
   /** Runs `work` exclusively on the key's row, zeroed if new. Undefined if the set is full and no row `mayGo`. */
@@ -140,9 +149,8 @@ export class SharedTable {
     mayGo: (row: Row) => boolean = () => true,
   ): Result | undefined {
     const digest = this.#digestOf(key);
-    const set = digest.readUInt32LE(16) % this.#sets;
-    const lock = this.#locks[set] as SharedLock;
-    return lock.run(() => {
+    const set = this.#setOf(digest);
+    return this.#lockOf(set).run(() => {
       const known = this.#find(set, digest);
       const at = known ?? this.#make(set, digest, mayGo);
       if (at === undefined) return undefined;
@@ -151,11 +159,29 @@ export class SharedTable {
     });
   }
 
+  /** Runs `work` exclusively on the key's row. Undefined if the key has none: it is not created. */
+  useKnown<Result>(key: string, work: (row: Row) => Result): Result | undefined {
+    const digest = this.#digestOf(key);
+    const set = this.#setOf(digest);
+    return this.#lockOf(set).run(() => {
+      const at = this.#find(set, digest);
+      return at === undefined ? undefined : work(this.#row(at, false));
+    });
+  }
+
+  #setOf(digest: Buffer): number {
+    return digest.readUInt32LE(16) % this.#sets;
+  }
+
+  #lockOf(set: number): SharedLock {
+    return this.#locks[set] as SharedLock;
+  }
+
   #digestOf(key: string): Buffer {
     // Consecutive uses usually have the same key.
     if (key !== this.#lastKey) {
       this.#lastKey = key;
-      this.#lastDigest = hash("sha256", key, "buffer");
+      this.#lastDigest = hash("sha256", this.#secret + key, "buffer");
     }
     return this.#lastDigest;
   }
@@ -217,16 +243,23 @@ interface SlidingWindow {
  * Records an event in a row of the times (ms of any monotonic clock) of the last `most` events, and returns 0; if the window is full,
  * returns the whole seconds until it is not.
  */
-export function noteInWindow(times: Row, now: number, { most, windowMs }: SlidingWindow): number {
+export function noteInWindow(times: Row, now: number, window: SlidingWindow): number {
+  for (let at = 0; times.isNew && at < window.most; at += 1) times.set(at, Number.NEGATIVE_INFINITY);
+  const waitSeconds = waitOfWindow(times, now, window);
+  if (waitSeconds === 0) times.set(oldestOf(times, window.most), now);
+  return waitSeconds;
+}
+
+/** The whole seconds until a window recorded by `noteInWindow` has room; 0 if it has. */
+export function waitOfWindow(times: Row, now: number, { most, windowMs }: SlidingWindow): number {
+  const leavesAt = times.get(oldestOf(times, most)) + windowMs;
+  return leavesAt > now ? Math.max(1, Math.ceil((leavesAt - now) / 1_000)) : 0;
+}
+
+function oldestOf(times: Row, most: number): number {
   let oldest = 0;
-  for (let at = 0; at < most; at += 1) {
-    if (times.isNew) times.set(at, Number.NEGATIVE_INFINITY);
-    if (times.get(at) < times.get(oldest)) oldest = at;
-  }
-  const leavesAt = times.get(oldest) + windowMs;
-  if (leavesAt > now) return Math.max(1, Math.ceil((leavesAt - now) / 1_000));
-  times.set(oldest, now);
-  return 0;
+  for (let at = 1; at < most; at += 1) if (times.get(at) < times.get(oldest)) oldest = at;
+  return oldest;
 }
 
 const WORD_BITS = 32;
