@@ -1,3 +1,5 @@
+import { normalize } from "node:path/posix";
+
 /** An instruction of a Dockerfile with its arguments on one line. */
 export interface Instruction {
   readonly name: string;
@@ -50,22 +52,63 @@ export function environmentOf(stages: readonly Stage[]): Readonly<Record<string,
   return Object.assign({}, ...own.map(({ text }) => pairsOf(text))) as Record<string, string>;
 }
 
-/** Whether .dockerignore lets a file of the context through, by its path from there: the last rule that fits says it. */
-export function contextRules(dockerignore: string): (path: string) => boolean {
-  const rules = dockerignore
-    .split("\n")
-    .map((line) => line.trim())
-    .filter((line) => line !== "" && !line.startsWith("#"))
-    .map((line) => ({ isKept: line.startsWith("!"), pattern: patternOf(line.replace(/^!/, "")) }));
-  return (path) => rules.findLast(({ pattern }) => pattern.test(path))?.isKept ?? true;
+/** What COPY names. */
+export interface CopySources {
+  /** A stage; without one, the context. */
+  readonly from: string | undefined;
+  readonly paths: readonly string[];
+  readonly target: string;
 }
 
-/** A rule holds for what it names and for everything below; `*` stays within a directory, a double one with a slash goes through any. */
-function patternOf(rule: string): RegExp {
-  const source = rule
-    .replaceAll(/[.+^${}()|[\]\\]/g, "\\$&")
-    .replaceAll("**/", "\u0000")
-    .replaceAll("*", "[^/]*")
-    .replaceAll("\u0000", "(?:.*/)?");
-  return new RegExp(`^${source}(?:/.*)?$`);
+/** The arguments of a COPY instruction. */
+export function readCopy(text: string): CopySources {
+  const words = text.split(/\s+/);
+  const from = words.find((word) => word.startsWith("--from="))?.slice("--from=".length);
+  const paths = words.filter((word) => !word.startsWith("--"));
+  const target = paths.pop() ?? ".";
+  return { from, paths, target };
+}
+
+/** What .dockerignore lets through, by paths from the context's root. */
+export interface ContextRules {
+  includes(path: string): boolean;
+  /** Whether anything below a folder may be included. */
+  mayHold(folder: string): boolean;
+}
+
+interface ContextRule {
+  /** Begins with `!`. */
+  readonly isKept: boolean;
+  readonly path: string;
+  readonly pattern: RegExp;
+}
+
+/** Reads .dockerignore. The last rule that matches a path or a folder above it decides, as in the engine. */
+export function contextRules(dockerignore: string): ContextRules {
+  const rules = dockerignore
+    .split("\n")
+    .filter((line) => !line.startsWith("#") && line.trim() !== "")
+    .map(readContextRule);
+  const includes = (path: string) => rules.findLast(({ pattern }) => pattern.test(path))?.isKept ?? true;
+  const mayHold = (folder: string) =>
+    includes(folder) ||
+    rules.some(({ isKept, path }) => isKept && (path.startsWith(`${folder}/`) || /[*?[]/.test(path)));
+  return { includes, mayHold };
+}
+
+function readContextRule(line: string): ContextRule {
+  const rule = line.trim();
+  const isKept = rule.startsWith("!");
+  const path = normalize(isKept ? rule.slice(1).trim() : rule).replace(/^\/(?=.)|(?<=.)\/$/g, "");
+  return { isKept, path, pattern: new RegExp(`^${patternOf(path)}(?:/.*)?$`) };
+}
+
+/** A rule as Go matches paths; two asterisks are any number of folders, or none. */
+function patternOf(rule: string): string {
+  return rule.replaceAll(/\\.|\*\*\/?|[*?.+^${}()|]/g, (token, at: number) => {
+    if (token.startsWith("**")) return at + token.length === rule.length ? ".*" : "(?:.*/)?";
+    if (token === "*") return "[^/]*";
+    if (token === "?") return "[^/]";
+    return token.startsWith("\\") ? token : `\\${token}`;
+  });
 }

@@ -1,9 +1,17 @@
 import { execFile } from "node:child_process";
-import { existsSync } from "node:fs";
+import { existsSync, lstatSync } from "node:fs";
 import { cp, mkdir, readFile } from "node:fs/promises";
 import { join, relative, resolve } from "node:path";
 import { promisify } from "node:util";
-import { contextRules, type Instruction, pairsOf, readDockerfile, type Stage } from "./dockerfile.ts";
+import {
+  type ContextRules,
+  contextRules,
+  type Instruction,
+  pairsOf,
+  readCopy,
+  readDockerfile,
+  type Stage,
+} from "./dockerfile.ts";
 import { makeRoot, put, runIn } from "./root.ts";
 
 /** An image as this machine made it. */
@@ -14,7 +22,7 @@ export interface Image {
 
 interface Building {
   readonly context: string;
-  readonly isInContext: (path: string) => boolean;
+  readonly rules: ContextRules;
   /** Of each stage that is named. */
   readonly roots: Map<string, string>;
   readonly progress: (line: string) => void;
@@ -38,8 +46,8 @@ export async function buildImage(
   progress: (line: string) => void,
 ): Promise<Image> {
   const stages = readDockerfile(await readFile(join(context, "Dockerfile"), "utf8"));
-  const isInContext = contextRules(await readFile(join(context, ".dockerignore"), "utf8"));
-  const building: Building = { context, isInContext, roots: new Map(), progress };
+  const rules = contextRules(await readFile(join(context, ".dockerignore"), "utf8"));
+  const building: Building = { context, rules, roots: new Map(), progress };
   let last = "";
   for (const [index, stage] of stages.entries()) {
     last = join(directory, stage.name ?? `stage-${index}`);
@@ -88,11 +96,13 @@ async function runStep({ progress }: Building, stage: Growing, text: string): Pr
   if (code !== 0) throw new Error(`RUN ${text} ended with ${code}:\n${out}${err}`);
 }
 
-async function copy({ context, isInContext, roots }: Building, stage: Growing, text: string): Promise<void> {
-  const words = text.split(/\s+/);
-  const from = words.find((word) => word.startsWith("--from="))?.slice("--from=".length);
-  const paths = words.filter((word) => !word.startsWith("--"));
-  const target = paths.pop() ?? ".";
+/** Carries out a COPY into a stage whose root is a folder of this machine. */
+export async function copy(
+  { context, rules, roots }: Pick<Building, "context" | "rules" | "roots">,
+  stage: Pick<Growing, "root" | "directory">,
+  text: string,
+): Promise<void> {
+  const { from, paths, target } = readCopy(text);
   const base = from === undefined ? context : (roots.get(from) ?? "");
   const into = join(stage.root, resolve(stage.directory, target));
   for (const path of paths) {
@@ -102,8 +112,13 @@ async function copy({ context, isInContext, roots }: Building, stage: Growing, t
     await cp(source, destination, {
       recursive: true,
       verbatimSymlinks: true,
-      filter: (file) =>
-        from !== undefined || relative(context, file) === "" || isInContext(relative(context, file)),
+      filter: (file) => from !== undefined || isInContext(rules, context, file),
     });
   }
+}
+
+function isInContext(rules: ContextRules, context: string, file: string): boolean {
+  const path = relative(context, file);
+  if (path === "") return true;
+  return lstatSync(file).isDirectory() ? rules.mayHold(path) : rules.includes(path);
 }

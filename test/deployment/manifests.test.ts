@@ -47,7 +47,7 @@ describe("the image", () => {
   });
 
   test("includes sources and documents of the checkout, but no tests, packages or data", () => {
-    const isTaken = contextRules(read(".dockerignore"));
+    const { includes: isTaken } = contextRules(read(".dockerignore"));
     for (const path of [
       "src/main.ts",
       "package-lock.json",
