@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { digitsOf, dividedBy, plus, withDigits } from "./exact-amount.ts";
+import { digitsOf } from "#contract/currencies.ts";
+import { dividedBy, plus, withDigits } from "./exact-amount.ts";
 
 test("amounts have the digits of their currency, and more only where they say something", () => {
   for (const [text, digits, expected] of [

@@ -1,40 +1,5 @@
+import { digitsOf } from "#contract/currencies.ts";
 import { amountOf, unitsAt } from "#contract/money.ts";
-
-/** ISO 4217: currencies without exactly two decimal places. */
-const DIGITS: Readonly<Record<string, number>> = {
-  BIF: 0,
-  CLP: 0,
-  DJF: 0,
-  GNF: 0,
-  ISK: 0,
-  JPY: 0,
-  KMF: 0,
-  KRW: 0,
-  PYG: 0,
-  RWF: 0,
-  UGX: 0,
-  UYI: 0,
-  VND: 0,
-  VUV: 0,
-  XAF: 0,
-  XOF: 0,
-  XPF: 0,
-  BHD: 3,
-  IQD: 3,
-  JOD: 3,
-  KWD: 3,
-  LYD: 3,
-  OMR: 3,
-  TND: 3,
-  CLF: 4,
-  UYW: 4,
-};
-const DIGITS_OF_MOST = 2;
-
-/** Decimal places of a currency's amounts; two where the currency is null or unknown. */
-export function digitsOf(currency: string | null): number {
-  return currency !== null && Object.hasOwn(DIGITS, currency) ? (DIGITS[currency] as number) : DIGITS_OF_MOST;
-}
 
 function textOf(units: bigint | number, scale: number): string {
   if (typeof units === "number") return textOfSafe(units, scale);

@@ -55,7 +55,8 @@ function roomsOf<Column extends keyof typeof COLUMN>(
     }
     for (const { column, values } of reported) {
       const value = values[at] ?? null;
-      if (value !== null) counts[column] = (counts[column] ?? 0) + Number(value);
+      // A negative count (it has a warning) must not subtract from what other room types report.
+      if (value !== null) counts[column] = (counts[column] ?? 0) + Math.max(0, Number(value));
     }
   });
   return [...byUnit]

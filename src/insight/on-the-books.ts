@@ -1,7 +1,8 @@
 import type pg from "pg";
+import { digitsOf } from "#contract/currencies.ts";
 import type { Position } from "../platform/http/position.ts";
 import type { PropertySettings } from "../settings/property-settings.ts";
-import { amountIn, digitsOf, dividedBy } from "./exact-amount.ts";
+import { amountIn, dividedBy } from "./exact-amount.ts";
 import * as field from "./fields.ts";
 import type { Asked, Insight } from "./insight.ts";
 import { type InventoryNight, readInventory } from "./inventory.ts";

@@ -1,8 +1,9 @@
+import { digitsOf } from "#contract/currencies.ts";
 import { daysBetween } from "#contract/dates.ts";
 import type { Position, PositionShape } from "../platform/http/position.ts";
 import { whole } from "../query/openapi/read-parameters.ts";
 import { businessDayOf, minutesAfterMidnight } from "../settings/property-settings.ts";
-import { amountIn, digitsOf, plus } from "./exact-amount.ts";
+import { amountIn, plus } from "./exact-amount.ts";
 import * as field from "./fields.ts";
 import type { Asked, Insight } from "./insight.ts";
 import { ratio } from "./on-the-books.ts";

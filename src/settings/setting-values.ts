@@ -1,3 +1,4 @@
+import { currencyOf, isCurrency } from "#contract/currencies.ts";
 import type { SettingName } from "../console/answers.ts";
 import { UsageError } from "../platform/errors/operator-error.ts";
 
@@ -39,6 +40,11 @@ function readTimeZone(text: string): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+function readCurrency(text: string): string | undefined {
+  const code = currencyOf(text);
+  return code !== null && isCurrency(code) ? code : undefined;
 }
 
 /** Hours with up to three decimal places, or `none`. */
@@ -90,7 +96,7 @@ export const SETTINGS: readonly SettingDefinition[] = [
     name: "currency",
     takes: "an ISO 4217 code such as EUR",
     fallback: null,
-    read: matching(/^[A-Z]{3}$/),
+    read: readCurrency,
   },
   {
     name: "weekend",

@@ -157,6 +157,7 @@ test("a value of the wrong type is a violation of its field, at any place", () =
   const like: Record<string, string> = {
     code: "text",
     identity: "text",
+    currency: "text",
     timestamp: "date",
     integer: "count",
   };
@@ -280,7 +281,7 @@ test("a period may end on the day it starts and not before", () => {
 
 test("texts have their greatest length in characters, and identities are not empty", () => {
   for (const { resource, pointer, field } of everyField) {
-    if (!["text", "code", "identity"].includes(field.fieldKind)) continue;
+    if (!["text", "code", "identity", "currency"].includes(field.fieldKind)) continue;
     const max = field.maxLength ?? assert.fail(`${resource}${pointer} has no limit`);
     for (const text of ["x".repeat(max), "😀".repeat(max)])
       assert.deepEqual(found(resource, changed(fullRecord(resource), pointer, text)), [], pointer);
@@ -512,7 +513,7 @@ test("messages are short, printable, and never show a free text", () => {
         100,
       ).violations) {
         assert.match(message, /^[\x20-\x7e]{1,240}$/);
-        if (["text", "code", "identity", "object", "array"].includes(field.fieldKind))
+        if (["text", "code", "identity", "currency", "object", "array"].includes(field.fieldKind))
           assert.ok(!message.includes(secret), message);
       }
     }

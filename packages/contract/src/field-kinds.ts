@@ -1,3 +1,4 @@
+import { currencyOf } from "./currencies.ts";
 import {
   DECIMAL_DIGITS_MAX,
   decimalText,
@@ -15,6 +16,7 @@ import {
   hasAtMost,
   ITEMS_MAX,
   inOrder,
+  isBlank,
   isObject,
 } from "./schema/field.ts";
 import { pointerOf, quoted, type Violation, type ViolationCode } from "./violation.ts";
@@ -28,8 +30,8 @@ interface KindRules {
   readonly openApi: (schema: FieldSchema) => JsonSchema;
   /** Reports the violations of a non-null value. */
   readonly check: (value: unknown, found: ViolationList, schema: FieldSchema) => void;
-  /** The text of a valid value as a fact; undefined if its PostgreSQL type would not read it. */
-  readonly fact?: (value: unknown) => string | undefined;
+  /** The text of a valid value as a fact; null if it is absent, undefined if its PostgreSQL type would not read it. */
+  readonly fact?: (value: unknown) => string | null | undefined;
   /** Keys of WALK: when checking a record, and when keeping the span of the value. */
   readonly walk: readonly [check: WalkKind, kept: WalkKind];
 }
@@ -38,20 +40,23 @@ interface KindRules {
 export const WALK = {
   skip: 0,
   text: 1,
-  date: 2,
-  timestamp: 3,
-  whole: 4,
-  decimal: 5,
-  array: 6,
-  object: 7,
+  /** A text that is absent if it is blank. */
+  optionalText: 2,
+  currency: 3,
+  date: 4,
+  timestamp: 5,
+  whole: 6,
+  decimal: 7,
+  array: 8,
+  object: 9,
   /** Kinds used only by checks. */
-  boundedText: 8,
-  boolean: 9,
-  flagOrCode: 10,
-  codeOrObject: 11,
-  unknown: 12,
+  boundedText: 10,
+  boolean: 11,
+  flagOrCode: 12,
+  codeOrObject: 13,
+  unknown: 14,
   /** Ends the walk. */
-  stop: 13,
+  stop: 15,
 } as const;
 
 type WalkKind = keyof typeof WALK;
@@ -259,6 +264,13 @@ const TEXT: KindRules = {
   walk: ["boundedText", "text"],
 };
 
+/** An optional text: systems send an empty or blank one where they have none. */
+const OPTIONAL_TEXT: KindRules = {
+  ...TEXT,
+  fact: (value) => (typeof value === "string" ? (isBlank(value) ? null : value) : undefined),
+  walk: ["boundedText", "optionalText"],
+};
+
 const WHOLE: KindRules = {
   reference: () => "integer",
   openApi: () => ({
@@ -279,9 +291,14 @@ const WHOLE: KindRules = {
 
 /** The rules of each kind: validation, facts, OpenAPI, field reference, and the walk over a record's bytes. */
 export const FIELD_KINDS: Readonly<Record<FieldKind, KindRules>> = {
-  text: TEXT,
-  code: TEXT,
+  text: OPTIONAL_TEXT,
+  code: OPTIONAL_TEXT,
   identity: TEXT,
+  currency: {
+    ...TEXT,
+    fact: (value) => (typeof value === "string" ? currencyOf(value) : undefined),
+    walk: ["boundedText", "currency"],
+  },
   date: {
     reference: () => "date",
     openApi: () => ({ type: "string", format: "date", minLength: 10, maxLength: 10 }),

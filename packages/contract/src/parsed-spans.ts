@@ -75,7 +75,7 @@ class ParsedSpans {
       const { fieldKind } = fields[name] as FieldSchema;
       const text = FIELD_KINDS[fieldKind].fact?.(fact);
       if (text === undefined) throw new UnstorableFact(`A fact is no ${fieldKind}.`);
-      this.#note(place, text);
+      if (text !== null) this.#note(place, text);
     };
     for (const [at, name] of [...keptOf(noted), ...sought].entries()) note(name, item + front + 2 * at);
     for (const [name, place] of Object.entries(head)) note(name, place);

@@ -118,8 +118,7 @@ test("text facts are verbatim, whatever characters they contain", () => {
     "(x)",
     "NULL",
     "null",
-    "",
-    " ",
+    " a ",
     "Zoë",
     "x\ny",
     '\\"',
@@ -134,6 +133,60 @@ test("text facts are verbatim, whatever characters they contain", () => {
       const facts = factsOf("reservations", { ...least, roomStays });
       assert.equal(facts["channel"], text);
       assert.deepEqual(facts["rate_code"], roomStays.length === 1 ? [text] : [text, null]);
+    }
+  }
+});
+
+/** Every string field of an object and of the objects within it, with its pointer in the full record. */
+function stringFields({ properties = {}, items }: FieldSchema, pointer = ""): [string, FieldSchema][] {
+  if (items !== undefined) return stringFields(items, `${pointer}/0`);
+  return Object.entries(properties).flatMap(([name, field]): [string, FieldSchema][] =>
+    ["text", "code", "currency"].includes(field.fieldKind)
+      ? [[`${pointer}/${name}`, field]]
+      : stringFields(field, `${pointer}/${name}`),
+  );
+}
+
+test("a blank value of an optional string is read as absent, in every such field", () => {
+  for (const resource of RESOURCES) {
+    const fields = stringFields(RECORD_SCHEMAS[resource]);
+    assert.ok(fields.length > 0);
+    for (const [pointer] of fields) {
+      const without = factsText(read(resource, changed(fullRecord(resource), pointer, undefined)).facts);
+      for (const blank of ["", " ", "   ", "\t", "\n \r", "\u00a0", "\u3000 ", "\ufeff"]) {
+        const record = changed(fullRecord(resource), pointer, blank);
+        assert.equal(factsText(read(resource, record).facts), without, `${pointer} ${JSON.stringify(blank)}`);
+        assert.equal(parsedFacts(resource, record as object), without, pointer);
+      }
+    }
+  }
+  const zero = changed(fullRecord("reservations"), "/shareId", "\u200b");
+  assert.equal(factsOf("reservations", zero)["share_id"], "\u200b", "no white space");
+  assert.equal(factsOf("reservations", changed(zero, "/shareId", "Ö 1"))["share_id"], "Ö 1");
+});
+
+test("a currency is read in any case, with white space around it; what ISO 4217 does not have is a warning", () => {
+  for (const [resource, pointer] of [
+    ["reservations", "/roomStays/0/currencyCode"],
+    ["groups", "/groupBlocks/0/currencyCode"],
+  ] as const) {
+    for (const [sent, fact, codes] of [
+      ["EUR", "EUR", []],
+      ["eur", "EUR", []],
+      ["EUR ", "EUR", []],
+      ["\tjpy\n", "JPY", []],
+      ["HRK", "HRK", []],
+      ["", null, []],
+      [" ", null, []],
+      ["€", "€", [`${pointer} currency.unknown`]],
+      ["Euro", "EURO", [`${pointer} currency.unknown`]],
+      ["ZZZ", "ZZZ", [`${pointer} currency.unknown`]],
+      ["978", "978", [`${pointer} currency.unknown`]],
+    ] as const) {
+      const record = changed(fullRecord(resource), pointer, sent);
+      const read = factsOf(resource, record)["currency_code"];
+      assert.deepEqual(read, fact === null ? null : [fact], sent);
+      assert.deepEqual(warned(resource, record), codes, sent);
     }
   }
 });
@@ -153,7 +206,7 @@ function filled(schema: FieldSchema, longList: string, text: string | undefined)
           return [name, name === longList && Array.isArray(value) ? Array(100).fill(value[0]) : value];
         }),
     );
-  return (fieldKind === "code" || fieldKind === "identity") && text !== undefined ? text : example;
+  return ["code", "identity", "currency"].includes(fieldKind) && text !== undefined ? text : example;
 }
 
 test("facts stay within the reserved size, whatever is omitted, quoted or escaped", () => {
@@ -425,6 +478,60 @@ test("dates outside the stay are warned about; the day of departure is within it
   }
 });
 
+test("room stays that share a night are warned about once, in any order; day use and moves are not", () => {
+  const overlapping = (...stays: [arrivalDate: string, departureDate: string][]) => {
+    const roomStays = stays.map(([arrivalDate, departureDate]) => {
+      return { ...(leastRecord("reservations")["roomStays"] as object[])[0], arrivalDate, departureDate };
+    });
+    return warned("reservations", { ...leastRecord("reservations"), roomStays });
+  };
+  const warning = (stay: number) => [`/roomStays/${stay} reservation.overlapping-stays`];
+  assert.deepEqual(overlapping(["2026-07-10", "2026-07-12"], ["2026-07-12", "2026-07-14"]), []);
+  assert.deepEqual(overlapping(["2026-07-12", "2026-07-14"], ["2026-07-10", "2026-07-12"]), []);
+  assert.deepEqual(overlapping(["2026-07-10", "2026-07-12"], ["2026-07-11", "2026-07-11"]), []);
+  assert.deepEqual(overlapping(["2026-07-10", "2026-07-12"], ["2026-07-10", "2026-07-12"]), warning(1));
+  assert.deepEqual(overlapping(["2026-07-10", "2026-07-20"], ["2026-07-12", "2026-07-13"]), warning(1));
+  assert.deepEqual(
+    overlapping(["2026-07-15", "2026-07-17"], ["2026-07-10", "2026-07-11"], ["2026-07-16", "2026-07-18"]),
+    warning(2),
+  );
+  assert.deepEqual(
+    overlapping(["2026-07-16", "2026-07-17"], ["2026-07-10", "2026-07-12"], ["2026-07-11", "2026-07-13"]),
+    warning(2),
+  );
+});
+
+/** Every date and time of an object and of the objects within it, with its pointer in the full record. */
+function timeFields({ properties = {}, items }: FieldSchema, pointer = ""): string[] {
+  if (items !== undefined) return timeFields(items, `${pointer}/0`);
+  return Object.entries(properties).flatMap(([name, field]) =>
+    ["date", "timestamp"].includes(field.fieldKind)
+      ? [`${pointer}/${name}`]
+      : timeFields(field, `${pointer}/${name}`),
+  );
+}
+
+test("a date or time before 2000 or after 2099 is a warning, in every field", () => {
+  for (const resource of RESOURCES) {
+    const pointers = timeFields(RECORD_SCHEMAS[resource]);
+    assert.ok(pointers.length > 1);
+    for (const pointer of pointers) {
+      for (const year of ["0001", "1970", "1999", "2000", "2099", "2100", "9999"]) {
+        const isTime = pointer.endsWith("Time");
+        const record = changed(fullRecord(resource), pointer, `${year}-01-01${isTime ? "T00:00:00Z" : ""}`);
+        const bytes = Buffer.from(JSON.stringify(record));
+        const own = readWhole(resource, bytes)
+          .warnings.list()
+          .filter((warning) => warning.pointer === pointer && warning.code === "time.implausible");
+        assert.equal(own.length, year.startsWith("20") ? 0 : 1, `${resource} ${pointer} ${year}`);
+      }
+    }
+  }
+  const record = changed(fullRecord("reservations"), "/lastModifiedDateTime", "0001-01-01T00:00:00Z");
+  const [warning] = read("reservations", record).warnings.list();
+  assert.equal(warning?.message, "lastModifiedDateTime is in the year 0001, outside 2000 to 2099");
+});
+
 test("a hostile record of many stays and many days is read in time and its warnings are bounded", () => {
   const stay = (leastRecord("reservations")["roomStays"] as object[])[0];
   const record = {
@@ -441,7 +548,7 @@ test("a hostile record of many stays and many days is read in time and its warni
   assert.deepEqual(warnings.at(-1), {
     pointer: "",
     code: "warnings.more",
-    message: "59901 more warnings are not listed",
+    message: "59902 more warnings are not listed",
   });
 });
 

@@ -36,6 +36,7 @@ export const LIST = {
   childAgeBuckets: 4,
   rooms: 0,
   blocks: 0,
+  groupServices: 1,
 } as const;
 export const LISTS = 5;
 
@@ -125,6 +126,11 @@ const BLOCK = {
   checked: ["singlePersonOccupancy", "twoPersonOccupancy", "threePersonOccupancy", "fourPersonOccupancy"],
 } as const satisfies NotedObject;
 
+const GROUP_SERVICE = {
+  list: LIST.groupServices,
+  checked: ["startDate", "endDate"],
+} as const satisfies NotedObject;
+
 const INVENTORY = {
   columns: { occupancyDate: 1 },
   sought: ["clientCode", "propertyCode", "occupancyDate", "createDateTime"],
@@ -168,7 +174,8 @@ const GROUP = {
   },
   sought: ["clientCode", "propertyCode", "groupCode", "lastModifiedDateTime", "groupStatusCode"],
   notContent: ["lastModifiedDateTime", "correlationId"],
-  inner: { groupBlocks: BLOCK },
+  checked: ["cancelDate"],
+  inner: { groupBlocks: BLOCK, services: GROUP_SERVICE },
 } as const satisfies NotedObject;
 
 export const NOTED: Readonly<Record<Resource, NotedObject>> = {
@@ -254,6 +261,7 @@ export const PLACES = {
   day: placesOf(ITEM_NUMBERS, DAY),
   group: placesOf(HEAD_NUMBERS, GROUP),
   block: placesOf(ITEM_NUMBERS, BLOCK),
+  groupService: placesOf(ITEM_NUMBERS, GROUP_SERVICE),
 } as const;
 
 /** A member of an object or, without a name, the items of an array that are not objects. */

@@ -63,7 +63,7 @@ const fieldOf = ({ resource, path }: SpecifiedField) =>
   known.get(`${resource} ${path}`) ?? assert.fail(`${resource} ${path} is not checked`);
 
 const KINDS: Readonly<Record<string, readonly FieldKind[]>> = {
-  string: ["text", "code", "identity"],
+  string: ["text", "code", "identity", "currency"],
   timestamp: ["timestamp"],
   date: ["date"],
   integer: ["count", "integer"],

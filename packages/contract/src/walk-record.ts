@@ -12,7 +12,7 @@ import {
   UNKNOWN_OBJECT,
 } from "./record-plan.ts";
 import type { Resource } from "./resource.ts";
-import { CODE_CHARACTERS_MAX, ITEMS_MAX, TEXT_CHARACTERS_MAX } from "./schema/field.ts";
+import { CODE_CHARACTERS_MAX, ITEMS_MAX, isBlank, TEXT_CHARACTERS_MAX } from "./schema/field.ts";
 import {
   areSame,
   digitAt,
@@ -33,7 +33,8 @@ import {
 const WORDS = GLUE_WORDS;
 const LISTS_MAX = LISTS;
 const { stays: STAYS, rooms: ROOMS } = LIST;
-const { skip: SKIP, date: DATE, timestamp: TIMESTAMP, whole: WHOLE, decimal: DECIMAL } = WALK;
+const { skip: SKIP, text: TEXT, currency: CURRENCY, date: DATE, timestamp: TIMESTAMP } = WALK;
+const { whole: WHOLE, decimal: DECIMAL } = WALK;
 const { array: ARRAY, object: OBJECT, boundedText: BOUNDED_TEXT, boolean: BOOLEAN } = WALK;
 const { flagOrCode: FLAG_OR_CODE, codeOrObject: CODE_OR_OBJECT, stop: STOP_HERE } = WALK;
 const { unknown: UNKNOWN } = WALK;
@@ -48,11 +49,16 @@ const OPEN_ARRAY = 0x5b;
 const CLOSE_ARRAY = 0x5d;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
+const LETTER_A = 0x41;
+const LETTER_Z = 0x5a;
 const LETTER_N = 0x6e;
 const LETTER_T = 0x74;
 const LETTER_F = 0x66;
 const BACKSLASH = 0x5c;
 const SPACE = 0x20;
+const decoder = new TextDecoder();
+/** Length of an ISO 4217 code. */
+const CURRENCY_LETTERS = 3;
 const NO_VIEW = new DataView(new ArrayBuffer(0));
 
 /**
@@ -555,10 +561,32 @@ function walkQuoted(body: Uint8Array, at: number, member: SpanMember, item: numb
       of = TEXT_CLASS[body[end] as number] as number;
     }
     if (body[end] !== QUOTE) return UNSURE;
+    if (member.kind !== TEXT) {
+      if (mark !== PLAIN || end === at) {
+        if (isBlankAt(body, at, end)) return end + 1;
+      }
+      if (member.kind === CURRENCY && !isCurrencyAt(body, at, end)) return UNSURE;
+    }
     if (end === at) mark = TO_QUOTE;
   }
   keep(member, item, at * 2 + mark, end);
   return end + 1;
+}
+
+/** Whether a text without escapes is empty or white space only. */
+function isBlankAt(body: Uint8Array, start: number, end: number): boolean {
+  let at = start;
+  while (at < end && body[at] === SPACE) at += 1;
+  if (at === end) return true;
+  return (body[at] as number) > ASCII_MAX && isBlank(decoder.decode(body.subarray(at, end)));
+}
+
+/** Whether a currency is already in its normal form. Others are parsed. */
+function isCurrencyAt(body: Uint8Array, start: number, end: number): boolean {
+  if (end - start !== CURRENCY_LETTERS) return false;
+  for (let at = start; at < end; at += 1)
+    if ((body[at] as number) < LETTER_A || (body[at] as number) > LETTER_Z) return false;
+  return true;
 }
 
 function walkDigits(body: Uint8Array, from: number): number {

@@ -352,7 +352,8 @@ test("a record beyond insight's limit has a warning in both paths, and one at th
       return readRecord(resource, Buffer.from(text))
         .content()
         .warnings.list()
-        .map(({ code }) => code);
+        .map(({ code }) => code)
+        .filter((code) => code !== "reservation.overlapping-stays");
     };
     assert.deepEqual(codesOf(most), [], name);
     const codes = codesOf(most + 1);

@@ -1,6 +1,8 @@
+import { isCurrency } from "./currencies.ts";
 import { type Money, moneyAt, sumOf, tenThousandthsAt } from "./money.ts";
-import { HEAD, LIST, PLACES } from "./record-plan.ts";
+import { HEAD, LIST, PLACES, SOUGHT, SOUGHT_FROM } from "./record-plan.ts";
 import type { Resource } from "./resource.ts";
+import { quoted } from "./violation.ts";
 import type { RecordSpans } from "./walk-record.ts";
 import { dateAt, dayAt, TextMemory } from "./walk-value.ts";
 
@@ -17,9 +19,14 @@ export const WARNING_CODES = {
   "reservation.outside-stay": "A date of a rate, service or revenue lies outside the stay.",
   "reservation.too-many-nights":
     "A room stay has more than 1,100 nights, or all stays together more than 11,000: insight ignores the reservation.",
+  "reservation.overlapping-stays":
+    "Room stays of the reservation share a night. Send one reservation per room type, linked by multiReservationId.",
   "group.pickup-above-blocks": "More rooms were picked up than were blocked.",
   "group.outside-dates": "A block's date lies outside the group's start and end.",
   "group.too-many-blocks": "More than 11,000 group blocks: insight ignores the group's blocks.",
+  "currency.unknown": "ISO 4217 has no such currency code.",
+  "time.implausible":
+    "A date or time lies before 2000 or after 2099: often the default value of a programming language.",
   "status.unmapped":
     "The status is not mapped: its rooms are reported separately and do not count on the books.",
   "room-type.unknown": "The property's inventory has never contained this room type.",
@@ -102,21 +109,44 @@ export const ROOM_TYPES_MAX = 1_000;
 
 const { inventory: INVENTORY, room: ROOM, reservation: RESERVATION, stay: STAY, rate: RATE } = PLACES;
 const { service: SERVICE, bucket: BUCKET, day: DAY, group: GROUP, block: BLOCK } = PLACES;
+const { groupService: GROUP_SERVICE } = PLACES;
 
-/** Counts that must not be negative, with their places. */
-type Counts = readonly { readonly name: string; readonly place: number }[];
-const countsOf = <Name extends string>(
+/** Members with their places, such as the counts that must not be negative. */
+type Members = readonly { readonly name: string; readonly place: number }[];
+const membersOf = <Name extends string>(
   places: Readonly<Record<Name, number>>,
   names: readonly Name[],
-): Counts => names.map((name) => ({ name, place: places[name] }));
+): Members => names.map((name) => ({ name, place: places[name] }));
+const sourceTimeOf = (resource: Resource, name: string): Members => [
+  { name, place: SOUGHT_FROM[resource] + 2 * SOUGHT.sourceTime },
+];
 
-const ROOM_COUNTS: Counts = Object.entries(ROOM).flatMap(([name, place]) =>
+const INVENTORY_TIMES: Members = [
+  ...sourceTimeOf("inventories", "createDateTime"),
+  ...membersOf(INVENTORY, ["occupancyDate"]),
+];
+const RESERVATION_TIMES: Members = [
+  ...sourceTimeOf("reservations", "lastModifiedDateTime"),
+  ...membersOf(RESERVATION, ["bookingDateTime", "cancellationDateTime"]),
+];
+const STAY_TIMES = membersOf(STAY, ["arrivalDate", "departureDate"]);
+const RATE_TIMES = membersOf(RATE, ["startDate", "endDate"]);
+const SERVICE_TIMES = membersOf(SERVICE, ["startDate", "endDate"]);
+const DAY_TIMES = membersOf(DAY, ["occupancyDate"]);
+const GROUP_TIMES: Members = [
+  ...sourceTimeOf("groups", "lastModifiedDateTime"),
+  ...membersOf(GROUP, ["bookingDate", "startDate", "endDate", "cutoffDate", "cancelDate"]),
+];
+const BLOCK_TIMES = membersOf(BLOCK, ["occupancyDate"]);
+const GROUP_SERVICE_TIMES = membersOf(GROUP_SERVICE, ["startDate", "endDate"]);
+
+const ROOM_COUNTS: Members = Object.entries(ROOM).flatMap(([name, place]) =>
   name === "roomTypeCode" ? [] : { name, place },
 );
-const RESERVATION_COUNTS = countsOf(RESERVATION, ["numberOfRooms"]);
-const STAY_COUNTS = countsOf(STAY, ["numberOfAdults", "numberOfChildren", "numberOfInfants"]);
-const BUCKET_COUNTS = countsOf(BUCKET, ["numberOfChildren"]);
-const BLOCK_COUNTS = countsOf(BLOCK, [
+const RESERVATION_COUNTS = membersOf(RESERVATION, ["numberOfRooms"]);
+const STAY_COUNTS = membersOf(STAY, ["numberOfAdults", "numberOfChildren", "numberOfInfants"]);
+const BUCKET_COUNTS = membersOf(BUCKET, ["numberOfChildren"]);
+const BLOCK_COUNTS = membersOf(BLOCK, [
   "blocks",
   "pickup",
   "originalBlocks",
@@ -128,6 +158,11 @@ const BLOCK_COUNTS = countsOf(BLOCK, [
 const NET_PARTS = [DAY.netRoomRevenue, DAY.netFoodRevenue, DAY.netBeverageRevenue, DAY.netOtherRevenue];
 
 const MINUS = 0x2d;
+const ZERO = 0x30;
+const TWO = 0x32;
+const YEAR_DIGITS = 4;
+/** The last currency that was found in ISO 4217, usually the next one too: its three bytes as a number. */
+let lastCurrency = 0;
 
 /**
  * The dates of all stays of a reservation, including departures. Overlapping stays are merged, so that checking a hostile record takes
@@ -205,6 +240,7 @@ class WarningCheck {
     }
     const regular = this.#slab[this.#base + HEAD.regularRooms] as number;
     const seen = isRepeated ? new Set<string>() : undefined;
+    this.#warnOfTimes(0, INVENTORY_TIMES);
     let at = 0;
     for (let room = this.#first(LIST.rooms); room !== 0; room = this.#next(room)) {
       this.#list = at < regular ? "roomTypeInventories" : "virtualRoomTypeInventories";
@@ -242,6 +278,8 @@ class WarningCheck {
 
   #reservation(): void {
     this.#warnOfNights();
+    this.#warnOfOverlap();
+    this.#warnOfTimes(0, RESERVATION_TIMES);
     this.#warnOfNegative(0, RESERVATION_COUNTS);
     let bucket = this.#first(LIST.childAgeBuckets);
     let rate = this.#first(LIST.rates);
@@ -250,6 +288,8 @@ class WarningCheck {
     this.#item = 0;
     for (let stay = this.#first(LIST.stays); stay !== 0; stay = this.#next(stay)) {
       this.#warnOfNegative(stay, STAY_COUNTS);
+      this.#warnOfTimes(stay, STAY_TIMES);
+      this.#warnOfCurrency(stay + STAY.currencyCode);
       this.#enter("childAgeBuckets");
       for (; this.#isOfStay(bucket); bucket = this.#next(bucket)) {
         this.#warnOfNegative(bucket, BUCKET_COUNTS);
@@ -261,12 +301,14 @@ class WarningCheck {
       ];
       this.#enter("rates");
       for (; this.#isOfStay(rate); rate = this.#next(rate)) {
+        this.#warnOfTimes(rate, RATE_TIMES);
         this.#warnOfDate("startDate", rate + RATE.startDate, arrival, departure, stay);
         this.#warnOfDate("endDate", rate + RATE.endDate, arrival, departure, stay);
         this.#innerItem += 1;
       }
       this.#enter("services");
       for (; this.#isOfStay(service); service = this.#next(service)) {
+        this.#warnOfTimes(service, SERVICE_TIMES);
         this.#warnOfDate("startDate", service + SERVICE.startDate, arrival, departure, stay);
         this.#warnOfDate("endDate", service + SERVICE.endDate, arrival, departure, stay);
         this.#innerItem += 1;
@@ -310,6 +352,60 @@ class WarningCheck {
     this.#warn("reservation.too-many-nights", "roomStays", message);
   }
 
+  /** Warns of the first room stay, in order of arrival, that shares a night with another. */
+  #warnOfOverlap(): void {
+    if (this.#next(this.#first(LIST.stays)) === 0) return;
+    const stays: { readonly at: number; readonly arrival: number; readonly departure: number }[] = [];
+    let at = 0;
+    for (let stay = this.#first(LIST.stays); stay !== 0; stay = this.#next(stay)) {
+      const [arrival, departure] = [
+        this.#date(stay + STAY.arrivalDate),
+        this.#date(stay + STAY.departureDate),
+      ];
+      // Day use has no night.
+      if (arrival < departure) stays.push({ at, arrival, departure });
+      at += 1;
+    }
+    stays.sort((one, other) => one.arrival - other.arrival);
+    // Without an overlap so far, the previous stay is the one that ends last.
+    const found = stays.findIndex(({ arrival }, place) => arrival < (stays[place - 1]?.departure ?? 0));
+    const [before, stay] = [stays[found - 1], stays[found]];
+    if (before === undefined || stay === undefined) return;
+    const [first, second] = before.at < stay.at ? [before.at, stay.at] : [stay.at, before.at];
+    this.#list = "";
+    const message = this.#isListing && `roomStays/${first} and roomStays/${second} share a night`;
+    this.#warn("reservation.overlapping-stays", `roomStays/${second}`, message);
+  }
+
+  #warnOfTimes(item: number, times: Members): void {
+    for (const { name, place } of times) {
+      const start = this.#start(item + place);
+      if (start === 0 || (this.#bytes[start] === TWO && this.#bytes[start + 1] === ZERO)) continue;
+      const year = this.#isListing && this.#bytes.toString("latin1", start, start + YEAR_DIGITS);
+      const message = year !== false && `${name} is in the year ${year}, outside 2000 to 2099`;
+      this.#warn("time.implausible", name, message);
+    }
+  }
+
+  #warnOfCurrency(place: number): void {
+    if (!this.#isGiven(place)) return;
+    const [start, end] = [this.#start(place), this.#end(place)];
+    const [first = 0, second = 0, third = 0] = [
+      this.#bytes[start],
+      this.#bytes[start + 1],
+      this.#bytes[start + 2],
+    ];
+    const number = (first << 16) | (second << 8) | third;
+    if (end - start === 3 && number === lastCurrency) return;
+    if (end - start === 3 && isCurrency(this.#text(place))) {
+      lastCurrency = number;
+      return;
+    }
+    const message =
+      this.#isListing && `${quoted(this.#text(place))} is not a currency code of ISO 4217, such as EUR`;
+    this.#warn("currency.unknown", "currencyCode", message);
+  }
+
   /** Checks a date of a rate or service against its stay, including the day of departure. */
   #warnOfDate(name: string, place: number, arrival: number, departure: number, stay: number): void {
     const date = this.#date(place);
@@ -327,6 +423,7 @@ class WarningCheck {
     const dates = this.#next(stay) === 0 ? undefined : new StayDates(this.#stays());
     [this.#list, this.#item] = ["stayRevenue/daily", 0];
     for (let day = this.#first(LIST.days); day !== 0; day = this.#next(day)) {
+      this.#warnOfTimes(day, DAY_TIMES);
       const date = this.#date(day + DAY.occupancyDate);
       const isWithin = dates === undefined ? date >= arrival && date <= departure : dates.has(date);
       if (!isWithin) {
@@ -390,10 +487,13 @@ class WarningCheck {
         `the group has ${count} blocks, and insight counts up to ${GROUP_BLOCKS_MAX}: it leaves them out`;
       this.#warn("group.too-many-blocks", "groupBlocks", message);
     }
+    this.#warnOfTimes(0, GROUP_TIMES);
     const [first, last] = [this.#date(GROUP.startDate), this.#date(GROUP.endDate)];
     [this.#list, this.#item] = ["groupBlocks", 0];
     for (let block = this.#first(LIST.blocks); block !== 0; block = this.#next(block)) {
       this.#warnOfNegative(block, BLOCK_COUNTS);
+      this.#warnOfTimes(block, BLOCK_TIMES);
+      this.#warnOfCurrency(block + BLOCK.currencyCode);
       const [blocks, pickup] = [this.#count(block + BLOCK.blocks), this.#whole(block + BLOCK.pickup)];
       if (pickup > blocks)
         this.#warn(
@@ -408,6 +508,11 @@ class WarningCheck {
           this.#isListing && `${this.#text(day)} is outside ${this.#text(start)} to ${this.#text(end)}`;
         this.#warn("group.outside-dates", "occupancyDate", message);
       }
+      this.#item += 1;
+    }
+    [this.#list, this.#item] = ["services", 0];
+    for (let one = this.#first(LIST.groupServices); one !== 0; one = this.#next(one)) {
+      this.#warnOfTimes(one, GROUP_SERVICE_TIMES);
       this.#item += 1;
     }
   }
@@ -441,7 +546,7 @@ class WarningCheck {
     return this.#found?.isFull === false;
   }
 
-  #warnOfNegative(item: number, counts: Counts): void {
+  #warnOfNegative(item: number, counts: Members): void {
     for (const { name, place } of counts) {
       if (!this.#isGiven(item + place) || this.#bytes[this.#start(item + place)] !== MINUS) continue;
       const value = this.#whole(item + place);

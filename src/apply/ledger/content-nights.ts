@@ -266,12 +266,12 @@ function continues(run: BlockRun, night: Night): boolean {
   );
 }
 
-/** The nights of a group block master in runs of equal nights. A repeated night counts twice; a master over GROUP_BLOCKS_MAX has none. */
+/** The nights of a group block master in runs of equal nights. A repeated night counts twice, a negative count 0; a master over GROUP_BLOCKS_MAX has none. */
 export function groupNights(spans: RecordSpans, status: string | null, groupCode: string): BlockRun[] {
   const facts = new SpanFacts("groups", spans);
   const countOf = (block: number, column: number) => {
     const count = facts.whole(block, column);
-    return count === null ? null : boundedCount(count);
+    return count === null ? null : boundedCount(Math.max(0, count));
   };
   const kinds = new Map<string, { readonly codes: DimensionCodes; readonly nights: Night[] }>();
   let blocks = 0;

@@ -1,4 +1,5 @@
 import type pg from "pg";
+import { digitsOf } from "#contract/currencies.ts";
 import type {
   Attention,
   FeedGlance,
@@ -12,7 +13,7 @@ import type {
 import { isWithinKeys, type Scope } from "../../identity/scope.ts";
 import { namedStatement } from "../../platform/db/statement.ts";
 import type { Property, PropertyCodes } from "../../query/property.ts";
-import { amountIn, digitsOf, plus, withDigits } from "../exact-amount.ts";
+import { amountIn, plus, withDigits } from "../exact-amount.ts";
 import { OCCUPANCY_DIGITS, ratio } from "../on-the-books.ts";
 import { compareCodes } from "../paging.ts";
 import type {

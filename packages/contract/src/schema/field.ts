@@ -12,6 +12,7 @@ export type FieldKind =
   | "text"
   | "code"
   | "identity"
+  | "currency"
   | "date"
   | "timestamp"
   | "count"
@@ -42,6 +43,11 @@ export function hasAtMost(value: string, charactersMax: number): boolean {
   return value.length <= 2 * charactersMax && countCharacters(value) <= charactersMax;
 }
 
+/** Whether a text is empty or white space only. */
+export function isBlank(text: string): boolean {
+  return text.trim() === "";
+}
+
 export function isObject(value: unknown): value is Record<string, unknown> {
   return (
     typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof ExactNumber)
@@ -62,7 +68,7 @@ export interface FieldSchema {
   readonly period?: readonly [string, string];
   readonly items?: FieldSchema;
   readonly minItems?: number;
-  /** Of a text, code or identity, in characters. */
+  /** Of a text, code, identity or currency, in characters. */
   readonly minLength?: number;
   readonly maxLength?: number;
 }
@@ -112,6 +118,10 @@ export const identity = (description: string, example: string) =>
     minLength: 1,
     maxLength: CODE_CHARACTERS_MAX,
   });
+
+/** A currency by ISO 4217, of at most 128 characters: read in any case, with white space around it. */
+export const currency = (description: string, example: string) =>
+  field<string>({ fieldKind: "currency", description, example, maxLength: CODE_CHARACTERS_MAX });
 
 /** A calendar date `YYYY-MM-DD`. */
 export const date = (description: string, example: string) =>

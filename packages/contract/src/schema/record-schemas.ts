@@ -3,6 +3,7 @@ import {
   code,
   codeOrObject,
   count,
+  currency,
   date,
   decimal,
   type FieldSchema,
@@ -81,7 +82,7 @@ const roomStay = period("One stay in one room type", ["arrivalDate", "departureD
   numberOfAdults: optional(count("Number of adults", 2)),
   numberOfChildren: optional(count("Number of children", 1)),
   numberOfInfants: optional(nullable(count("Number of infants", 0))),
-  currencyCode: optional(code("Currency code", "EUR")),
+  currencyCode: optional(currency("Currency code, ISO 4217", "EUR")),
   rateCode: optional(code("Rate code", "BAR")),
   rates: optional(list("Rates over date ranges", rate)),
   childAgeBuckets: optional(list("Children grouped by age range", childAgeBucket)),
@@ -176,7 +177,7 @@ const groupBlock = object("Rooms blocked on one date in one room type", {
   fourPersonOccupancy: optional(nullable(count("Four person occupancy", 0))),
   extraAdultRate: optional(nullable(decimal("Extra adult rate", 40))),
   extraChildRate: optional(nullable(decimal("Extra child rate", 20))),
-  currencyCode: optional(code("Currency code", "EUR")),
+  currencyCode: optional(currency("Currency code, ISO 4217", "EUR")),
 });
 
 const groupService = period("A service attached to the group", ["startDate", "endDate"], {
