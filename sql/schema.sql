@@ -378,6 +378,7 @@ create table bellhop.quarantine (
   resolved_at timestamp with time zone,
   resolved_by uuid,
   outcome "char",
+  decided_by uuid,
   constraint quarantine_pkey PRIMARY KEY (bucket, request_id, record_index)
 );
 

@@ -127,7 +127,7 @@ create table bellhop.applied_piece (
   primary key (bucket, request_id, until_record)
 );
 
--- Quarantined records. state: 'q' quarantined, 'r' released, 'd' discarded.
+-- Quarantined records. state: 'q' quarantined, 'r' released, 'd' discarded. decided_by: the log entry of a decision that is not applied yet.
 create table bellhop.quarantine (
   bucket smallint not null,
   request_id uuid not null,
@@ -141,6 +141,7 @@ create table bellhop.quarantine (
   resolved_at timestamptz,
   resolved_by uuid,
   outcome "char",
+  decided_by uuid,
   primary key (bucket, request_id, record_index)
 );
 create index quarantine_resolved_by on bellhop.quarantine (resolved_by) where resolved_by is not null;

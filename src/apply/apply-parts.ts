@@ -447,9 +447,15 @@ export async function applyResolution(
   if (rowCount === 1) {
     const released = resolution.kind === "r";
     outcome = released ? await applyReleased(client, resolution, counters, properties, memory) : "x";
-    if (outcome !== "q") {
+    if (outcome === "q") {
       await client.query(
-        `update bellhop.quarantine set state = $4, resolved_at = statement_timestamp(), resolved_by = $5, outcome = $6
+        "update bellhop.quarantine set decided_by = null where bucket = $1 and request_id = $2 and record_index = $3",
+        [resolution.bucket, target.requestId, target.index],
+      );
+    } else {
+      await client.query(
+        `update bellhop.quarantine set state = $4, resolved_at = statement_timestamp(), resolved_by = $5, outcome = $6,
+          decided_by = null
         where bucket = $1 and request_id = $2 and record_index = $3`,
         [
           resolution.bucket,

@@ -6,6 +6,7 @@ import { isWithinKeys, type Scope } from "../identity/scope.ts";
 import type { AcceptLog } from "../ingest/log/accept-log.ts";
 import { ID_LOWEST, isoOfMicroseconds, microsecondsOf } from "../ingest/log/part-name.ts";
 import { namedStatement } from "../platform/db/statement.ts";
+import { withTransaction } from "../platform/db/transaction.ts";
 import {
   firstOf,
   isIndex,
@@ -116,16 +117,44 @@ export async function findQuarantined(
 
 export type Decision = "release" | "discard";
 
-/** Releases or discards a quarantined record by a log entry, so that a replay makes the same decision. Returns the entry's id. */
+/** The row's lock makes decisions wait for one another. Plan: an index scan of quarantine's primary key. */
+const LOCK_UNDECIDED = namedStatement(
+  "lock-undecided",
+  `select from bellhop.quarantine
+  where bucket = $1 and request_id = $2 and record_index = $3 and state = 'q' and decided_by is null
+  for update`,
+);
+/** Applying the decision sets `decided_by` to null. */
+const SET_DECIDED = namedStatement(
+  "set-decided",
+  "update bellhop.quarantine set decided_by = $4 where bucket = $1 and request_id = $2 and record_index = $3",
+);
+
+/**
+ * Releases or discards a quarantined record by a log entry, so that a replay makes the same decision. Returns the entry's id; undefined if
+ * the record was decided meanwhile, even if that decision is not applied yet: only one takes effect, and the audit has only that one.
+ */
 export async function decideQuarantined(
   { pool, log, who }: { readonly pool: pg.Pool; readonly log: AcceptLog; readonly who: string },
   kind: Decision,
   { item: { requestId, index, clientCode, propertyCode }, bucket, letter }: Quarantined,
   reason?: string,
-): Promise<string> {
+): Promise<string | undefined> {
   const place = { requestId, index };
-  const entryId = await log.appendResolution({ kind, operator: who, bucket, resource: letter, ...place });
-  const detail = { ...place, clientCode, propertyCode, entryId, ...(reason === undefined ? {} : { reason }) };
-  await recordAudit(pool, { who, what: `${kind}-quarantined-record`, detail });
-  return entryId;
+  const key = [bucket, requestId, index];
+  return await withTransaction(pool, async (client) => {
+    const { rowCount } = await client.query({ ...LOCK_UNDECIDED, values: key });
+    if (rowCount === 0) return undefined;
+    const entryId = await log.appendResolution({ kind, operator: who, bucket, resource: letter, ...place });
+    await client.query({ ...SET_DECIDED, values: [...key, entryId] });
+    const detail = {
+      ...place,
+      clientCode,
+      propertyCode,
+      entryId,
+      ...(reason === undefined ? {} : { reason }),
+    };
+    await recordAudit(client, { who, what: `${kind}-quarantined-record`, detail });
+    return entryId;
+  });
 }

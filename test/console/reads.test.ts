@@ -424,6 +424,65 @@ describe("quarantine", () => {
     assert.equal(discarded?.who, "console:anna");
   });
 
+  test("takes one decision, even before it is applied, and the audit has only that one", async () => {
+    const held = [reservation("h13", FUTURE), reservation("h14", FUTURE)];
+    const requestId = await apply(service, "reservations", held);
+    const decide = (kind: string, index: number) =>
+      session.post(`quarantine/${kind}`, { records: [`${requestId}/${index}`], reason: "one of two" });
+    const holder = await service.pool.connect();
+    try {
+      // Nothing is applied meanwhile.
+      await holder.query("begin; lock table bellhop.request_outcome in share mode");
+      assert.equal((await decide("release", 0)).status, 200);
+      const second = await decide("discard", 0);
+      assert.equal(second.status, 409, second.text);
+      assert.match(String(second.json()["message"]), /Another decision about this record was made/);
+      const raced = await Promise.all(["discard", "release", "discard"].map((kind) => decide(kind, 1)));
+      assert.deepEqual(raced.map(({ status }) => status).sort(), [200, 409, 409]);
+    } finally {
+      await holder.query("rollback");
+      holder.release();
+    }
+    const { items } = await session.read<Page<AuditItem>>("audit?limit=10");
+    for (const index of [0, 1]) {
+      const entries = items.filter(
+        ({ detail }) => detail["requestId"] === requestId && detail["index"] === index,
+      );
+      assert.equal(entries.length, 1);
+      const stateOf = async () =>
+        (await session.read<QuarantineAnswer>(`quarantine/${requestId}/${index}`)).state;
+      await until(async () => (await stateOf()) !== "quarantined", 20_000);
+      assert.match(String(entries[0]?.what), (await stateOf()) === "released" ? /^release-/ : /^discard-/);
+    }
+  });
+
+  test("takes another decision once a release has failed", async () => {
+    const requestId = await apply(service, "reservations", [reservation("h15", FUTURE)]);
+    const records = [`${requestId}/0`];
+    await service.pool.query(
+      `create function bellhop_state.refuse_h15() returns trigger language plpgsql as $$
+        begin if new.key = 'h15' then raise exception 'planted' using errcode = '22000'; end if; return new; end $$;
+      create trigger refuse_h15 before insert on bellhop_state.reservation_version
+        for each row execute function bellhop_state.refuse_h15()`,
+    );
+    try {
+      const headers = { prefer: "wait=20" };
+      const answer = await session.post("quarantine/release", { records }, headers);
+      assert.equal(answer.status, 200, answer.text);
+      assert.ok(answer.headers.get("preference-applied"));
+      assert.equal((await quarantinedOf("h15")).state, "quarantined");
+    } finally {
+      await service.pool.query(
+        "drop trigger refuse_h15 on bellhop_state.reservation_version; drop function bellhop_state.refuse_h15",
+      );
+    }
+    await session.change("quarantine/discard", { records, reason: "it cannot be applied" });
+    await until(
+      async () => (await session.read<QuarantineAnswer>(`quarantine/${requestId}/0`)).state === "discarded",
+      20_000,
+    );
+  });
+
   test("shows how a release would change the current version", async () => {
     const past = "2026-01-03T00:00:00Z";
     const requestId = await apply(service, "reservations", [

@@ -81,8 +81,12 @@ function decision(kind: Decision, summary: string): Verb {
         const entries: { index: number; entryId: string }[] = [];
         for (const one of found) {
           const entryId = await decideQuarantined({ pool, log, who }, kind, one);
-          entries.push({ index: one.item.index, entryId });
+          if (entryId !== undefined) entries.push({ index: one.item.index, entryId });
         }
+        if (entries.length === 0)
+          return output.failure(
+            "Each is already decided: the running service applies it, or the next start.",
+          );
         if (which === "all")
           output.result(
             { requestId, kind, entries },

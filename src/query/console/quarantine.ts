@@ -145,7 +145,10 @@ async function resolve(
   const { state } = found.item;
   if (state !== "quarantined")
     throw new ConsoleError("bellhop.console.Conflict", { message: `This record was already ${state}.` });
-  return decideQuarantined({ pool, log, who }, kind, found, reason);
+  const entryId = await decideQuarantined({ pool, log, who }, kind, found, reason);
+  if (entryId !== undefined) return entryId;
+  const message = "Another decision about this record was made meanwhile; it is shown once it is applied.";
+  throw new ConsoleError("bellhop.console.Conflict", { message });
 }
 
 /** Each decision writes a log entry and an audit entry. */
