@@ -159,6 +159,100 @@ test("the console is for operators' networks behind every proxy that is shown", 
   );
 });
 
+describe("a source address", () => {
+  const haproxy = read("deploy/compose/haproxy.cfg");
+  const defaults = readConfig({ DATABASE_URL: "postgresql://a/b" });
+  const nginx = read("docs/deployment.md").split("```nginx\n")[1]?.split("```")[0] ?? "";
+
+  test("is limited in connections and requests by every proxy that is shown, above the rate of one client", () => {
+    assert.match(haproxy, /tcp-request connection track-sc0 src,ipmask\(32,64\) table sources/);
+    assert.match(haproxy, /tcp-request connection reject if \{ sc0_conn_cur\(sources\) gt \d+ \}/);
+    assert.match(haproxy, /sc0_conn_rate\(sources\) gt \d+/);
+    const perTenSeconds = Number(
+      /return status 429 .* sc0_http_req_rate\(sources\) gt (\d+)/.exec(haproxy)?.[1],
+    );
+    const rates = [perTenSeconds / 10, Number(/rate=(\d+)r\/s/.exec(nginx)?.[1])];
+    for (const { metadata } of ofKind("Ingress")) {
+      const of = (name: string) => Number(metadata.annotations[`nginx.ingress.kubernetes.io/${name}`]);
+      assert.ok(of("limit-connections") > 0, metadata.name);
+      rates.push(of("limit-rps"));
+    }
+    assert.match(nginx, /limit_conn connections \d+;[\s\S]*limit_req zone=requests /);
+    assert.equal(rates.length, 4);
+    for (const rate of rates) assert.ok(rate >= 2 * defaults.requestRate, String(rates));
+  });
+
+  test("is refused with the error object of the service", () => {
+    const { status, error, exception } = JSON.parse(
+      read("deploy/compose/429.json").replace(/%\[date.*?\)\]/, "2026-06-01T08:30:00Z"),
+    );
+    assert.deepEqual(
+      [status, error, exception],
+      [429, "Too Many Requests", "bellhop.http.RateLimitExceeded"],
+    );
+    assert.ok(
+      compose.services.proxy.volumes.some((volume: string) =>
+        volume.startsWith("./deploy/compose/429.json:"),
+      ),
+    );
+    assert.ok(haproxy.includes("lf-file /usr/local/etc/haproxy/429.json"));
+  });
+
+  test("has a bounded time for headers and bodies, in which the service answers first", () => {
+    const timeout = (name: string) => 1000 * Number(new RegExp(`timeout ${name} (\\d+)s`).exec(haproxy)?.[1]);
+    assert.ok(timeout("http-request") > defaults.limits.headersTimeoutMs);
+    assert.ok(timeout("server") > defaults.limits.requestTimeoutMs);
+    assert.ok(timeout("client") <= 30_000);
+    for (const name of ["client_header_timeout", "client_body_timeout"])
+      assert.match(nginx, new RegExp(`${name} \\d+s;`));
+    for (const name of ["client-header-timeout", "client-body-timeout"])
+      assert.match(read("docs/deployment.md"), new RegExp(`  ${name}: "\\d+"`));
+  });
+});
+
+describe("images", () => {
+  test("of others have a tag and can be set by digest", () => {
+    const images = Object.values(compose.services as Record<string, Loose>).map(({ image }) => image);
+    const settable = images.filter((image: string) => image !== "bellhop:local");
+    const documented = read("docs/deployment.md");
+    assert.equal(settable.length, 4);
+    for (const image of [...settable, compose.services["node-1"].build.args.NODE_IMAGE]) {
+      const [, name, value] = /^\$\{(\w+)_IMAGE:-(\S+:\S+)\}$/.exec(image) ?? [];
+      assert.ok(documented.includes(` ${name}=${value}`), image);
+    }
+    assert.ok(
+      read("Dockerfile").includes(
+        `ARG NODE_IMAGE=${compose.services["node-1"].build.args.NODE_IMAGE.slice(14, -1)}\n`,
+      ),
+    );
+  });
+
+  test("of ours are set by digest in every overlay", () => {
+    const [base, ...others] = overlays;
+    assert.deepEqual([base, others.length], ["deploy/kubernetes/base/kustomization.yaml", 2]);
+    const own = containers.map(({ image }) => image.replace(/:\w+$/, ""));
+    for (const path of others) {
+      const [image] = parse(read(path)).images;
+      assert.deepEqual([...new Set(own)], [image.name], path);
+      assert.match(image.digest, /^sha256:[0-9a-f]{64}$/);
+    }
+  });
+});
+
+test("every node reaches public addresses by https: for webhooks and the identity provider", () => {
+  const policies = ofKind("NetworkPolicy").filter(({ spec }) =>
+    spec.egress?.some(({ ports, to }: Loose) => ports[0].port === 443 && to[0].ipBlock?.cidr === "0.0.0.0/0"),
+  );
+  for (const labels of deployments.map(labelsOf))
+    assert.ok(
+      policies.some(({ spec }) => fits(spec.podSelector.matchLabels, labels)),
+      JSON.stringify(labels),
+    );
+  for (const path of overlays)
+    for (const { target } of parse(read(path)).patches ?? [])
+      assert.notEqual(target.kind, "NetworkPolicy", path);
+});
+
 describe("what refers to another part finds it", () => {
   test("selectors, targets, secrets and settings", () => {
     const labels = deployments.map(labelsOf);
@@ -235,7 +329,7 @@ describe("what refers to another part finds it", () => {
     assert.deepEqual([...new Set(loaded)].sort(), [...folders, ...files].sort());
     const names = new Set(objects.map(({ kind, metadata }) => `${kind} ${metadata.name}`));
     const patched = overlays.flatMap((path) => (parse(read(path)).patches ?? []) as Loose[]);
-    assert.equal(patched.length, 2);
+    assert.equal(patched.length, 1);
     for (const { target } of patched) assert.ok(names.has(`${target.kind} ${target.name}`), target.name);
   });
 
