@@ -149,7 +149,7 @@ export class ContextWarnings {
       if (isUnmapped) {
         list.add(
           "status.unmapped",
-          [of.resource === "r" ? "status" : "groupStatusCode"],
+          of.resource === "r" ? "/status" : "/groupStatusCode",
           `Status ${JSON.stringify(status.slice(0, 64))} is not mapped: the record is kept, but does not count on the books until the status is mapped.`,
         );
       }
@@ -158,7 +158,7 @@ export class ContextWarnings {
         if (list.isFull) break;
         list.add(
           "room-type.unknown",
-          [of.resource === "r" ? "roomStays" : "groupBlocks"],
+          of.resource === "r" ? "/roomStays" : "/groupBlocks",
           `The room type ${JSON.stringify(code.slice(0, 64))} has not been named by this property's inventory.`,
         );
       }

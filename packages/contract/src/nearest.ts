@@ -6,17 +6,22 @@ const SHORT_CHARACTERS_MAX = 4;
 /** From this length on three edits are allowed, as a plural needs. */
 const LONG_CHARACTERS_MIN = 16;
 
-const folded = (word: string) => word.toLowerCase().replaceAll(/[\s_-]/g, "");
+/** A word without case and separators. */
+export const folded = (word: string) => word.toLowerCase().replaceAll(/[\s_-]/g, "");
 
-/** The Levenshtein distance. */
-function editsBetween(one: string, other: string): number {
+/** The Levenshtein distance, with two neighbouring letters swapped as one edit. */
+export function editsBetween(one: string, other: string): number {
+  let before: number[] = [];
   let row = Array.from({ length: other.length + 1 }, (_, at) => at);
   for (let at = 0; at < one.length; at += 1) {
     const next = [at + 1];
     for (let to = 0; to < other.length; to += 1) {
       const replaced = (row[to] as number) + (one[at] === other[to] ? 0 : 1);
-      next.push(Math.min(replaced, (row[to + 1] as number) + 1, (next[to] as number) + 1));
+      const isSwap = at > 0 && to > 0 && one[at] === other[to - 1] && one[at - 1] === other[to];
+      const swapped = isSwap ? (before[to - 1] as number) + 1 : replaced;
+      next.push(Math.min(replaced, swapped, (row[to + 1] as number) + 1, (next[to] as number) + 1));
     }
+    before = row;
     row = next;
   }
   return row[other.length] as number;

@@ -15,6 +15,7 @@ import {
 import type { Resource } from "./resource.ts";
 import type { FieldSchema } from "./schema/field.ts";
 import { RECORD_SCHEMAS } from "./schema/record-schemas.ts";
+import { misspeltFields } from "./similar-fields.ts";
 import { COLUMN_BYTES, type RecordSpans } from "./walk-record.ts";
 import { skipValue, skipWhitespace } from "./walk-value.ts";
 
@@ -46,7 +47,8 @@ class ParsedSpans {
     const noted = NOTED[resource];
     this.#take(numbersOf(noted, HEAD_NUMBERS));
     this.#object(noted, RECORD_SCHEMAS[resource], record, 0, HEAD_NUMBERS);
-    return this.#made();
+    const misspelt = misspeltFields(RECORD_SCHEMAS[resource], record);
+    return misspelt.count === 0 ? this.#made() : { ...this.#made(), misspelt };
   }
 
   ofFacts(resource: Resource, facts: string): RecordSpans {

@@ -2,6 +2,7 @@ import { FIELD_KINDS, WALK } from "./field-kinds.ts";
 import { byResource, type Resource } from "./resource.ts";
 import { CODE_CHARACTERS_MAX, type FieldSchema } from "./schema/field.ts";
 import { RECORD_SCHEMAS } from "./schema/record-schemas.ts";
+import { type FieldNames, fieldNamesOf } from "./similar-fields.ts";
 
 /** The members of an object whose spans in the record's bytes are kept. Facts, warnings and identity are derived from these spans alone. */
 export interface NotedObject {
@@ -303,6 +304,8 @@ type WalkMode = "check" | "facts" | "head";
 export interface SpanPlan {
   readonly mode: WalkMode;
   readonly members: readonly SpanMember[];
+  /** For facts: compares unknown names with the members'. */
+  readonly names: FieldNames;
   /** Bits of the required members. */
   readonly requiredBits: number;
   /** Of a head: bits of the members that complete it. */
@@ -341,12 +344,18 @@ function planOf(schema: FieldSchema, mode: WalkMode, noted: NotedObject, front: 
   return {
     mode,
     members,
+    names: fieldNamesOf(schema),
     requiredBits: bitsOf(mode === "head" ? sought : schema.required),
     enoughBits: mode === "head" ? bitsOf([...sought, ...(noted.notContent ?? [])]) : NEVER_ENOUGH,
     list: noted.list ?? OF_RECORD,
     numbers: front + 2 * (kept.length + sought.length),
     first: members[0],
   };
+}
+
+/** Objects without kept members are walked for facts too, because their names are compared with the contract's. */
+function nothingOf(mode: WalkMode, object: FieldSchema | undefined): NotedObject | undefined {
+  return mode === "facts" && object?.properties !== undefined ? NOTHING : undefined;
 }
 
 const NO_PLACE = { bit: 0, column: 0, sought: 0, period: 0 };
@@ -359,9 +368,10 @@ function memberOf(
   place: Pick<SpanMember, "bit" | "column" | "sought" | "period">,
 ): SpanMember {
   const { fieldKind, items } = schema;
-  const into = mode === "check" ? NOTHING : noted.inner?.[name];
-  const glue = Buffer.from(`"${name}":`);
   const isArray = fieldKind === "array";
+  const object = isArray ? items : schema;
+  const into = mode === "check" ? NOTHING : (noted.inner?.[name] ?? nothingOf(mode, object));
+  const glue = Buffer.from(`"${name}":`);
   const nests = isArray || fieldKind === "object";
   const isKept = nests ? into !== undefined : place.column !== 0 || place.sought !== 0;
   const kinds = {
@@ -369,7 +379,6 @@ function memberOf(
     facts: isKept ? WALK[FIELD_KINDS[fieldKind].walk[1]] : WALK.skip,
     head: nests ? WALK.stop : place.sought !== 0 ? WALK.text : WALK.skip,
   };
-  const object = isArray ? items : schema;
   const hasInner = into !== undefined && object?.properties !== undefined;
   return {
     name,

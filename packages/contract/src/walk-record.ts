@@ -13,6 +13,7 @@ import {
 } from "./record-plan.ts";
 import type { Resource } from "./resource.ts";
 import { CODE_CHARACTERS_MAX, ITEMS_MAX, isBlank, TEXT_CHARACTERS_MAX } from "./schema/field.ts";
+import { type misspeltFields, UNKNOWN_NAMES_MAX } from "./similar-fields.ts";
 import {
   areSame,
   digitAt,
@@ -21,6 +22,7 @@ import {
   skipValue,
   skipWhitespace,
   standsAt,
+  TextMemory,
   UNSURE,
   walkBoolean,
   walkDate,
@@ -59,6 +61,9 @@ const SPACE = 0x20;
 const decoder = new TextDecoder();
 /** Length of an ISO 4217 code. */
 const CURRENCY_LETTERS = 3;
+/** Names of 40 characters, the longest compared. */
+const NAME_BYTES_MAX = 160;
+const names = new TextMemory();
 const NO_VIEW = new DataView(new ArrayBuffer(0));
 
 /**
@@ -70,6 +75,8 @@ export interface RecordSpans {
   readonly bytes: Buffer;
   readonly slab: Int32Array;
   readonly base: number;
+  /** Only of a parsed record that has some. */
+  readonly misspelt?: ReturnType<typeof misspeltFields>;
 }
 
 /** The item of an object without kept members. */
@@ -104,6 +111,9 @@ const counts = new Int32Array(LISTS);
 const lasts = new Int32Array(LISTS);
 /** State of a check: limits of bytes and depth, and the number of values as counted by `scanElement`. */
 let isCheck = false;
+/** Of facts: whether unknown names are compared with the contract's, and how many were in this record. */
+let isFacts = false;
+let namesCompared = 0;
 let bytesEnd = 0;
 let depthMax = 0;
 let depth = 0;
@@ -175,6 +185,8 @@ function walkBy(plan: SpanPlan, bytes: Buffer, chunk: DataView, start: number): 
   viewBytes = bytes.length;
   base = top;
   isCheck = plan.mode === "check";
+  isFacts = plan.mode === "facts";
+  namesCompared = 0;
   runNumbers = 0;
   isRunOpen = false;
   unknownNumbers = 0;
@@ -397,8 +409,10 @@ function walkObject(body: Uint8Array, from: number, plan: SpanPlan, item: number
       at = walkColon(body, member === undefined ? unknownEnd(body, at, ownUnknowns) : nameEnd);
       if (at === UNSURE) return UNSURE;
     }
-    if (member === undefined) at = isCheck ? walkUnknown(body, at) : skipValue(body, at);
-    else {
+    if (member === undefined) {
+      if (isFacts && isMisspelt(body, start, plan, seen)) return UNSURE;
+      at = isCheck ? walkUnknown(body, at) : skipValue(body, at);
+    } else {
       if ((seen & member.bit) !== 0) return UNSURE;
       if (member.kind === STOP_HERE) return stopBefore(start, seen);
       seen |= member.bit;
@@ -448,6 +462,20 @@ function unknownEnd(body: Uint8Array, at: number, ownUnknowns: number): number {
   }
   if (end > limit) return UNSURE;
   return !isCheck || isNewName(body, at, end + 1, ownUnknowns) ? end + 1 : UNSURE;
+}
+
+/** Whether the unknown name at `at` may be a misspelt member: the record is then parsed, which decides it (`misspeltFields`). */
+function isMisspelt(body: Uint8Array, at: number, plan: SpanPlan, seen: number): boolean {
+  if (namesCompared === UNKNOWN_NAMES_MAX) return false;
+  namesCompared += 1;
+  let end = at + 1;
+  while (body[end] !== QUOTE) end += 1;
+  if (end - at > NAME_BYTES_MAX) return false;
+  const similar = plan.names.similarTo(names.textAt(body as Buffer, at + 1, end));
+  if (similar === null) return false;
+  if (similar.isSpelling) return true;
+  const member = plan.members.find(({ name }) => name === similar.field);
+  return member !== undefined && (seen & member.bit) === 0;
 }
 
 /** Records an unknown name; false if it is forbidden, or repeated in its object. */

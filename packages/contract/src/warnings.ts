@@ -2,7 +2,7 @@ import { isCurrency } from "./currencies.ts";
 import { type Money, moneyAt, sumOf, tenThousandthsAt } from "./money.ts";
 import { HEAD, LIST, PLACES, SOUGHT, SOUGHT_FROM } from "./record-plan.ts";
 import type { Resource } from "./resource.ts";
-import { quoted } from "./violation.ts";
+import { pointerOf, quoted } from "./violation.ts";
 import type { RecordSpans } from "./walk-record.ts";
 import { dateAt, dayAt, TextMemory } from "./walk-value.ts";
 
@@ -24,6 +24,8 @@ export const WARNING_CODES = {
   "group.pickup-above-blocks": "More rooms were picked up than were blocked.",
   "group.outside-dates": "A block's date lies outside the group's start and end.",
   "group.too-many-blocks": "More than 11,000 group blocks: insight ignores the group's blocks.",
+  "field.similar":
+    "The record has a field that the contract does not have, and that resembles one: misspelt, it has no effect.",
   "currency.unknown": "ISO 4217 has no such currency code.",
   "time.implausible":
     "A date or time lies before 2000 or after 2099: often the default value of a programming language.",
@@ -58,9 +60,8 @@ export class WarningList {
     return this.#kept.length >= this.#max;
   }
 
-  add(code: WarningCode, path: readonly (string | number)[], message: string): void {
-    if (this.isFull) return;
-    this.#kept.push({ pointer: path.map((step) => `/${step}`).join(""), code, message });
+  add(code: WarningCode, pointer: string, message: string): void {
+    if (!this.isFull) this.#kept.push({ pointer, code, message });
   }
 
   /** The warnings in order, and a last one that counts those not listed. */
@@ -205,6 +206,7 @@ class WarningCheck {
   readonly #base: number;
   readonly #found: WarningList | undefined;
   readonly #only: WarningCode | undefined;
+  readonly #misspelt: RecordSpans["misspelt"];
   /** Number of warnings, and of those for counts below zero. */
   count = 0;
   negative = 0;
@@ -215,18 +217,29 @@ class WarningCheck {
   #innerItem = 0;
 
   /** Adds the warnings (or `only` those of one code) to `found`; without it, only counts them. */
-  constructor({ bytes, slab, base }: RecordSpans, found?: WarningList, only?: WarningCode) {
+  constructor({ bytes, slab, base, misspelt }: RecordSpans, found?: WarningList, only?: WarningCode) {
     this.#bytes = bytes;
     this.#slab = slab;
     this.#base = base;
     this.#found = found;
     this.#only = only;
+    this.#misspelt = misspelt;
   }
 
   record(resource: Resource, isRoomRepeated: boolean): void {
+    if (this.#misspelt !== undefined) this.#warnOfMisspelt(this.#misspelt);
     if (resource === "reservations") this.#reservation();
     else if (resource === "groups") this.#group();
     else this.#inventory(isRoomRepeated);
+  }
+
+  #warnOfMisspelt({ count, listed }: NonNullable<RecordSpans["misspelt"]>): void {
+    this.count += count;
+    if ((this.#only ?? "field.similar") !== "field.similar") return;
+    for (const { path, field } of listed) {
+      const message = `${quoted(String(path.at(-1)))} is no field of the contract; did you mean ${field}?`;
+      this.#found?.add("field.similar", pointerOf(path), message);
+    }
   }
 
   /** `isRepeated`: whether a room type occurs twice. */
@@ -538,7 +551,7 @@ class WarningCheck {
     if (message === false || (this.#only ?? code) !== code) return;
     const inner = this.#innerList === "" ? [] : [this.#innerList, this.#innerItem];
     const path = this.#list === "" ? [] : [this.#list, this.#item, ...inner];
-    this.#found?.add(code, [...path, member], message);
+    this.#found?.add(code, [...path, member].map((step) => `/${step}`).join(""), message);
   }
 
   /** Whether texts are needed. (Passing closures instead would cost a tenth of reading a record.) */

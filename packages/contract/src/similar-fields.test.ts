@@ -1,0 +1,133 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { fullRecord, leastRecord } from "../../../test/contract/records.ts";
+import { nearest } from "./nearest.ts";
+import { readRecord } from "./read-record.ts";
+import { RESOURCES, type Resource } from "./resource.ts";
+import type { FieldSchema } from "./schema/field.ts";
+import { RECORD_SCHEMAS } from "./schema/record-schemas.ts";
+import { FieldNames, UNKNOWN_NAMES_MAX } from "./similar-fields.ts";
+
+const similar = (resource: Resource, text: string) =>
+  readRecord(resource, Buffer.from(text))
+    .content()
+    .warnings.list()
+    .filter(({ code }) => code === "field.similar");
+
+/** The misspelt fields found in the least record with other fields: `pointer field`. */
+function found(resource: Resource, fields: object): string[] {
+  const text = JSON.stringify({ ...leastRecord(resource), ...fields });
+  return similar(resource, text).map(({ pointer, message }) => {
+    return `${pointer} ${/did you mean (\w+)\?$/.exec(message)?.[1]}`;
+  });
+}
+
+const stay = (fields: object) => ({
+  roomStays: [{ ...(leastRecord("reservations")["roomStays"] as object[])[0], ...fields }],
+});
+
+test("a misspelt optional field is found, in every object of a record", () => {
+  assert.deepEqual(found("reservations", { numberofRooms: 5 }), ["/numberofRooms numberOfRooms"]);
+  assert.deepEqual(found("reservations", { numberOfRoom: 5 }), ["/numberOfRoom numberOfRooms"]);
+  assert.deepEqual(found("reservations", { ShareId: "S" }), ["/ShareId shareId"]);
+  assert.deepEqual(found("reservations", { share_id: "S", Chanel: "W" }), [
+    "/share_id shareId",
+    "/Chanel channel",
+  ]);
+  assert.deepEqual(found("reservations", stay({ ratess: [] })), ["/roomStays/0/ratess rates"]);
+  assert.deepEqual(found("reservations", stay({ numberOfAdutls: 2 })), [
+    "/roomStays/0/numberOfAdutls numberOfAdults",
+  ]);
+  assert.deepEqual(found("reservations", stay({ rates: [{ RateValue: "1" }] })), [
+    "/roomStays/0/rates/0/RateValue rateValue",
+  ]);
+  assert.deepEqual(found("reservations", { profiles: [{}, { profiletype: "A" }] }), [
+    "/profiles/1/profiletype profileType",
+  ]);
+  assert.deepEqual(
+    found("reservations", { stayRevenue: { dayly: [], summary: { totalTicketRevenu: "1" } } }),
+    ["/stayRevenue/dayly daily", "/stayRevenue/summary/totalTicketRevenu totalTicketRevenue"],
+  );
+  assert.deepEqual(found("groups", { cutoffdate: "2026-01-01", "master group code": "M" }), [
+    "/cutoffdate cutoffDate",
+    "/master group code masterGroupCode",
+  ]);
+  assert.deepEqual(found("groups", { services: [{ serviceNames: "A" }] }), [
+    "/services/0/serviceNames serviceName",
+  ]);
+  const room = { roomTypeCode: "A", roomTypeCapacity: 1, roomsSold: 0, roomsNotAvailablemaintenance: 1 };
+  assert.deepEqual(
+    found("inventories", { roomTypeInventories: [room], virtualRoomTypeInventories: [room] }),
+    [
+      "/roomTypeInventories/0/roomsNotAvailablemaintenance roomsNotAvailableMaintenance",
+      "/virtualRoomTypeInventories/0/roomsNotAvailablemaintenance roomsNotAvailableMaintenance",
+    ],
+  );
+  assert.deepEqual(found("reservations", { "share~/id": "S" }), ["/share~0~1id shareId"].slice(1));
+  const [warning] = similar(
+    "reservations",
+    JSON.stringify({ ...leastRecord("reservations"), numberofRooms: 5 }),
+  );
+  assert.equal(warning?.message, '"numberofRooms" is no field of the contract; did you mean numberOfRooms?');
+});
+
+test("every field is found by another case, without a letter and with two letters swapped", () => {
+  const visit = (schema: FieldSchema) => {
+    const fields = Object.keys(schema.properties ?? {});
+    const names = new FieldNames(fields);
+    for (const field of fields) {
+      assert.deepEqual(names.similarTo(field.toUpperCase()), { field, isSpelling: true });
+      if (field.length < 5) continue;
+      const swapped = `${field.slice(0, -2)}${field.at(-1)}${field.at(-2)}`;
+      for (const typo of [field.slice(0, -1), swapped])
+        if (!fields.includes(typo)) assert.equal(names.similarTo(typo)?.field, field, typo);
+    }
+    for (const member of Object.values(schema.properties ?? {})) visit(member.items ?? member);
+  };
+  for (const resource of RESOURCES) visit(RECORD_SCHEMAS[resource]);
+});
+
+test("a sender's own field is no misspelt one", () => {
+  const own = [
+    "id",
+    "pid",
+    "rateCode2",
+    "roomName",
+    "taxes",
+    "notes",
+    "numberOfPets",
+    "cutoffTime",
+    "stayDate",
+    "rateType",
+  ];
+  assert.deepEqual(found("reservations", stay(Object.fromEntries(own.map((name) => [name, 1])))), []);
+  // Beside the field itself, a similar name is the sender's own, unless it differs only in its spelling.
+  assert.deepEqual(found("reservations", { numberOfRooms: 1, numberOfRoom: 2 }), []);
+  assert.deepEqual(found("reservations", { numberOfRoom: 2, numberOfRooms: 1 }), []);
+  assert.deepEqual(found("reservations", { numberOfRooms: 1, NumberOfRooms: 2 }), [
+    "/NumberOfRooms numberOfRooms",
+  ]);
+  // Objects of its own may have any fields.
+  assert.deepEqual(found("reservations", { own: { numberofRooms: 1 }, sharers: [{ shareID: "S" }] }), []);
+  for (const resource of RESOURCES)
+    assert.deepEqual(similar(resource, JSON.stringify(fullRecord(resource))), []);
+});
+
+test("many unknown names take linear time, and only the first ones are compared", () => {
+  const unknown = Object.fromEntries(
+    Array.from({ length: 100_000 }, (_, at) => [`${"x".repeat(20)}${at}`, 0]),
+  );
+  assert.deepEqual(found("reservations", { ...unknown, numberofRooms: 5 }), []);
+  const few = Object.fromEntries(Array.from({ length: UNKNOWN_NAMES_MAX - 1 }, (_, at) => [`x${at}`, 0]));
+  assert.deepEqual(found("reservations", { ...few, numberofRooms: 5 }), ["/numberofRooms numberOfRooms"]);
+  const long = Object.fromEntries(
+    Array.from({ length: 500 }, (_, at) => [`${at}${"numberofRoom".repeat(341)}`, 0]),
+  );
+  assert.deepEqual(found("reservations", long), []);
+  const items = Array.from({ length: 900 }, () => ({ RateValue: "1" }));
+  assert.equal(found("reservations", stay({ rates: items })).length, 100);
+});
+
+test("a swapped pair of letters is one edit for required fields too", () => {
+  assert.equal(nearest("stauts", ["status"]), "status");
+});

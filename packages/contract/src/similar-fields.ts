@@ -1,0 +1,140 @@
+import { editsBetween, folded } from "./nearest.ts";
+import { type FieldSchema, isObject } from "./schema/field.ts";
+
+/** Longer names are not compared; the longest field has 28 characters. */
+const NAME_CHARACTERS_MAX = 40;
+/** A name with a digit is the sender's own (`rateCode2`): no field has one. */
+const DIGIT = /[0-9]/;
+const NAMES_REMEMBERED = 512;
+
+/** The field that a name resembles. */
+export interface SimilarField {
+  readonly field: string;
+  /** Whether they differ only in case and separators. */
+  readonly isSpelling: boolean;
+}
+
+interface KnownField {
+  readonly field: string;
+  readonly folded: string;
+  readonly letters: number;
+  readonly editsMax: number;
+}
+
+/** The letters of a folded name as bits. */
+function lettersOf(name: string): number {
+  let letters = 0;
+  for (let at = 0; at < name.length; at += 1) letters |= 1 << (name.charCodeAt(at) & 31);
+  return letters;
+}
+
+function bitsOf(number: number): number {
+  let count = 0;
+  for (let rest = number; rest !== 0; rest &= rest - 1) count += 1;
+  return count;
+}
+
+/** Edits by which a misspelt name may differ: none in short ones, which resemble many words. */
+function editsMaxOf({ length }: string): number {
+  if (length < 4) return 0;
+  return length < 10 ? 1 : 2;
+}
+
+/** The fields of an object, compared with names that are none of them. Remembers names, because a feed repeats its own. */
+export class FieldNames {
+  readonly #known: readonly KnownField[];
+  readonly #found = new Map<string, SimilarField | null>();
+
+  constructor(names: readonly string[]) {
+    this.#known = names.map((field) => {
+      const name = folded(field);
+      return { field, folded: name, letters: lettersOf(name), editsMax: editsMaxOf(name) };
+    });
+  }
+
+  /** The field that `name` resembles most; null if none. */
+  similarTo(name: string): SimilarField | null {
+    if (this.#known.length === 0 || name.length > NAME_CHARACTERS_MAX || DIGIT.test(name)) return null;
+    const remembered = this.#found.get(name);
+    if (remembered !== undefined) return remembered;
+    const similar = this.#compare(folded(name));
+    if (this.#found.size === NAMES_REMEMBERED) this.#found.clear();
+    this.#found.set(name, similar);
+    return similar;
+  }
+
+  #compare(name: string): SimilarField | null {
+    const letters = lettersOf(name);
+    let nearest: { readonly field: string; readonly edits: number } | undefined;
+    for (const known of this.#known) {
+      if (known.folded === name) return { field: known.field, isSpelling: true };
+      const max = Math.min(known.editsMax, (nearest?.edits ?? known.editsMax + 1) - 1);
+      // An edit changes at most two letters; this spares nearly all comparisons.
+      if (Math.abs(known.folded.length - name.length) > max || bitsOf(known.letters ^ letters) > 2 * max)
+        continue;
+      const count = editsBetween(name, known.folded);
+      if (count <= max) nearest = { field: known.field, edits: count };
+    }
+    return nearest === undefined ? null : { field: nearest.field, isSpelling: false };
+  }
+}
+
+/** An unknown field of a record that resembles one that its object lacks, or is one in another spelling. */
+export interface MisspeltField {
+  readonly path: readonly (string | number)[];
+  readonly field: string;
+}
+
+/** Unknown names compared in a record, and those listed. */
+export const UNKNOWN_NAMES_MAX = 1_000;
+const LISTED_MAX = 100;
+
+const namesOf = new WeakMap<FieldSchema, FieldNames>();
+
+/** The comparison of an object's names with its fields, one for each schema. */
+export function fieldNamesOf(schema: FieldSchema): FieldNames {
+  const known = namesOf.get(schema);
+  if (known !== undefined) return known;
+  const names = new FieldNames(Object.keys(schema.properties ?? {}));
+  namesOf.set(schema, names);
+  return names;
+}
+
+/** The misspelt fields of a parsed record: counted, and the first ones listed. Objects that the contract does not name are skipped. */
+export function misspeltFields(
+  schema: FieldSchema,
+  record: unknown,
+): { readonly count: number; readonly listed: readonly MisspeltField[] } {
+  const listed: MisspeltField[] = [];
+  let count = 0;
+  let compared = 0;
+  const path: (string | number)[] = [];
+  const visit = (own: FieldSchema, value: unknown): void => {
+    const { properties, items } = own;
+    if (items?.properties !== undefined && Array.isArray(value)) {
+      for (const [at, item] of value.entries()) {
+        path.push(at);
+        visit(items, item);
+        path.pop();
+      }
+      return;
+    }
+    if (properties === undefined || !isObject(value)) return;
+    for (const name in value) {
+      const field = properties[name];
+      path.push(name);
+      if (field !== undefined) visit(field, value[name]);
+      else if (compared < UNKNOWN_NAMES_MAX) {
+        compared += 1;
+        const similar = fieldNamesOf(own).similarTo(name);
+        if (similar !== null && (similar.isSpelling || value[similar.field] === undefined)) {
+          count += 1;
+          if (listed.length < LISTED_MAX) listed.push({ path: [...path], field: similar.field });
+        }
+      }
+      path.pop();
+    }
+  };
+  visit(schema, record);
+  return { count, listed };
+}
