@@ -37,13 +37,12 @@ import {
   COMMON_HEADERS,
   endWhenStalled,
   faultOf,
-  followsLast,
   HEADERS_MAX,
   isLast,
-  noteRequest,
   PacedRequest,
   pacedRequests,
   refuseConnection,
+  takeTurn,
 } from "../platform/http/connection.ts";
 import { reportError, sendError } from "../platform/http/error-body.ts";
 import { ReaderGone } from "../platform/http/reader.ts";
@@ -109,11 +108,10 @@ function buildApp(
     serverFactory: (framework) =>
       makeServer(context, (raw, response) => {
         // Not in a hook: a pipelined request in the same segment is parsed before any hook runs.
-        noteRequest(raw, response);
-        // It gets no response: the connection ends with the previous one.
-        if (followsLast(raw)) return;
-        endWhenStalled(response, context.limits.stalledTimeoutMs);
-        if (dataEndpoints?.handle(raw, response, isClosing) !== true) framework(raw, response);
+        takeTurn(raw, response, () => {
+          endWhenStalled(response, context.limits.stalledTimeoutMs);
+          if (dataEndpoints?.handle(raw, response, isClosing) !== true) framework(raw, response);
+        });
       }),
   });
   app.addHook("preClose", async () => {
@@ -334,7 +332,7 @@ export async function prepareHttp(parts: HttpParts, stops: Stops): Promise<HttpS
   registerMetricsRoute(app, context, config.metricsToken);
   const { limits, requestRate, requestBurst, tokenBurst, sandbox } = config;
   const addresses = parts.addresses.read;
-  const sandboxId = async () => (sandbox ? (await readSandbox(config.dataDir))?.clientId : undefined);
+  const sandboxId = sandbox ? sandboxOf(config.dataDir) : async () => undefined;
   registerDocsRoutes(app, { limits, requestRate, requestBurst, tokenBurst, addresses, sandboxId });
   if (roles.has("read")) {
     const { internals } = parts.authenticator;
@@ -363,6 +361,15 @@ export async function prepareHttp(parts: HttpParts, stops: Stops): Promise<HttpS
       for (const role of ["accept", "read"] as const) metrics.nodesPresent.set({ role }, context.nodes(role));
       return readMetrics(metrics, parts.thread);
     },
+  };
+}
+
+/** Reads the id of the sandbox client until there is one. */
+function sandboxOf(dataDir: string): () => Promise<string | undefined> {
+  let known: string | undefined;
+  return async () => {
+    known ??= (await readSandbox(dataDir))?.clientId;
+    return known;
   };
 }
 

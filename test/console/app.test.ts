@@ -4,8 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { gzipSync } from "node:zlib";
-import fastify from "fastify";
+import fastify, { type FastifyRequest } from "fastify";
 import { addAppRoutes } from "../../src/console/guard.ts";
+import { BuiltFiles } from "../../src/platform/http/built-files.ts";
+import { until } from "../support/until.ts";
 
 let directory: string;
 let address: string;
@@ -85,9 +87,22 @@ describe("the console's app", () => {
       assert.ok((await ask(path)).status >= 400, path);
   });
 
+  test("is read once, however many ask for it at once", async () => {
+    const files = new BuiltFiles(directory, "no-cache");
+    const sent: unknown[] = [];
+    const reply = { header: () => reply, type: () => reply, send: (bytes: unknown) => sent.push(bytes) };
+    const serve = async () => {
+      assert.equal(await files.has("icon.svg"), true);
+      await files.send("icon.svg", { headers: {} } as FastifyRequest, reply as never);
+    };
+    await Promise.all(Array.from({ length: 50 }, serve));
+    assert.equal(sent.length, 50);
+    assert.equal(new Set(sent).size, 1);
+  });
+
   test("is read again after a build", async () => {
     await build("<p>two</p>");
-    assert.equal(await (await ask("/console")).text(), "<p>two</p>");
+    await until(async () => (await (await ask("/console")).text()) === "<p>two</p>", 5_000);
   });
 
   test("its pages can load only its own resources", async () => {

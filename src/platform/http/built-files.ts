@@ -1,4 +1,4 @@
-import { open, readdir, readFile, stat } from "node:fs/promises";
+import { readdir, readFile, stat } from "node:fs/promises";
 import { extname, join, sep } from "node:path";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { ServiceError } from "../errors/registry.ts";
@@ -29,20 +29,35 @@ const ENCODINGS = [
 /** Whether the client accepts an encoding. */
 export function accepts(request: FastifyRequest, encoding: string): boolean {
   const accepted = String(request.headers["accept-encoding"] ?? "");
-  return accepted
-    .split(",")
-    .map((range) => range.trim().split(/\s*;\s*/))
-    .some(([name, weight]) => name?.toLowerCase() === encoding && !/^q=0(?:\.0*)?$/i.test(weight ?? ""));
+  return accepted.split(",").some((range) => {
+    const [name = "", weight = ""] = range.split(";", 2);
+    return name.trim().toLowerCase() === encoding && !/^q=0(?:\.0*)?$/i.test(weight.trim());
+  });
+}
+
+/** How often the package is checked for a new build. */
+const CHECK_MS = 500;
+/** Of one build, which has about 13 MB. If one is larger, its files are read again in turns. */
+const KEPT_BYTES_MAX = 33_554_432;
+
+interface KeptFile {
+  readonly bytes: Buffer;
+  readonly tag: string;
 }
 
 /**
- * Serves the files of a built package (`dist`), streamed from disk so that slow readers cost no memory. Names are looked up in a list,
- * never joined to a path. The list is read again after a build.
+ * Serves the files of a built package (`dist`). Each is read once and kept until the next build: all responses share its bytes, so that
+ * slow readers cost neither memory nor open files. Names are looked up in a list, never joined to a path.
  */
 export class BuiltFiles {
   readonly #directory: string;
   readonly #cacheControl: string;
+  readonly #kept = new Map<string, Promise<KeptFile>>();
+  #keptBytes = 0;
+  #reading: Promise<unknown> = Promise.resolve();
   #listed: { readonly builtAtMs: number; readonly names: ReadonlySet<string> } | undefined;
+  #checkedAtMs = Number.NEGATIVE_INFINITY;
+  #checking: Promise<void> | undefined;
 
   /** `cacheControl` applies to files without a hash in their names. */
   constructor(directory: string, cacheControl: string) {
@@ -52,16 +67,13 @@ export class BuiltFiles {
 
   /** Whether the file exists; undefined while the package is not built. */
   async has(name: string): Promise<boolean | undefined> {
-    const index = await stat(join(this.#directory, INDEX)).catch(() => undefined);
-    if (index === undefined) return undefined;
-    if (this.#listed?.builtAtMs !== index.mtimeMs) {
-      const names = await readdir(this.#directory, { recursive: true }).catch(() => undefined);
-      if (names === undefined) return undefined;
-      this.#listed = {
-        builtAtMs: index.mtimeMs,
-        names: new Set(names.map((path) => path.replaceAll(sep, "/"))),
-      };
+    if (performance.now() - this.#checkedAtMs >= CHECK_MS) {
+      this.#checking ??= this.#check().finally(() => {
+        this.#checking = undefined;
+      });
+      await this.#checking;
     }
+    if (this.#listed === undefined) return undefined;
     return extname(name) in TYPES && this.#listed.names.has(name);
   }
 
@@ -71,10 +83,8 @@ export class BuiltFiles {
   }
 
   /** The text of a file found by `has`. */
-  read(name: string): Promise<string> {
-    return readFile(join(this.#directory, name), "utf8").catch(() => {
-      throw new ServiceError("bellhop.http.NotFound");
-    });
+  async read(name: string): Promise<string> {
+    return (await this.#file(name)).bytes.toString();
   }
 
   /** Sends a file found by `has`. Files with a hash in their names are cached forever. */
@@ -83,24 +93,61 @@ export class BuiltFiles {
       ([encoding, extension]) =>
         this.#listed?.names.has(name + extension) === true && accepts(request, encoding),
     );
-    const path = join(this.#directory, name + (packed?.[1] ?? ""));
-    const file = await open(path).catch(() => {
-      // A build has replaced the file since the list was read.
-      throw new ServiceError("bellhop.http.NotFound");
-    });
-    const { size, mtimeMs } = await file.stat();
-    const tag = `"${size.toString(36)}-${Math.trunc(mtimeMs).toString(36)}${packed?.[1] ?? ""}"`;
-    const isHashed = /^assets\/.*-[A-Za-z0-9_-]{8,}\.[a-z0-9]+$/.test(name);
+    const { bytes, tag } = await this.#file(name + (packed?.[1] ?? ""));
+    const isHashed = name.startsWith("assets/") && /-[\w-]{8,16}\.[a-z0-9]{1,8}$/.test(name);
     reply
       .header("cache-control", isHashed ? FOR_EVER : this.#cacheControl)
       .header("etag", tag)
       .header("vary", "Accept-Encoding");
-    if (request.headers["if-none-match"]?.includes(tag)) {
-      await file.close();
-      return reply.code(304).send();
-    }
+    if (request.headers["if-none-match"]?.includes(tag)) return reply.code(304).send();
     if (packed !== undefined) reply.header("content-encoding", packed[0]);
-    reply.type(TYPES[extname(name)] ?? "application/octet-stream").header("content-length", size);
-    return reply.send(file.createReadStream());
+    return reply.type(TYPES[extname(name)] ?? "application/octet-stream").send(bytes);
+  }
+
+  /** Lists the files of a new build and forgets those of the last one. */
+  async #check(): Promise<void> {
+    const index = await stat(join(this.#directory, INDEX)).catch(() => undefined);
+    if (index !== undefined && index.mtimeMs === this.#listed?.builtAtMs) {
+      this.#checkedAtMs = performance.now();
+      return;
+    }
+    const names = await readdir(this.#directory, { recursive: true }).catch(() => undefined);
+    this.#forget();
+    this.#listed =
+      index === undefined || names === undefined
+        ? undefined
+        : { builtAtMs: index.mtimeMs, names: new Set(names.map((path) => path.replaceAll(sep, "/"))) };
+    if (this.#listed !== undefined) this.#checkedAtMs = performance.now();
+  }
+
+  #forget(): void {
+    this.#kept.clear();
+    this.#keptBytes = 0;
+  }
+
+  #file(name: string): Promise<KeptFile> {
+    const kept = this.#kept.get(name);
+    if (kept !== undefined) return kept;
+    // One after another, so that one file is open.
+    const file = this.#reading.then(() => this.#load(name));
+    this.#reading = file.catch(() => this.#kept.delete(name));
+    this.#kept.set(name, file);
+    return file;
+  }
+
+  async #load(name: string): Promise<KeptFile> {
+    const path = join(this.#directory, name);
+    try {
+      const [bytes, { mtimeMs }] = [await readFile(path), await stat(path)];
+      if (this.#keptBytes + bytes.length > KEPT_BYTES_MAX) this.#forget();
+      this.#keptBytes += bytes.length;
+      return {
+        bytes,
+        tag: `"${bytes.length.toString(36)}-${Math.trunc(mtimeMs).toString(36)}${extname(name)}"`,
+      };
+    } catch {
+      // A build has replaced the file since the list was read.
+      throw new ServiceError("bellhop.http.NotFound");
+    }
   }
 }

@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { afterEach, describe, test } from "node:test";
 import { until } from "../../../test/support/until.ts";
-import { noteRequest, PacedRequest, pacedRequests } from "./connection.ts";
+import { isLast, PacedRequest, pacedRequests, takeTurn } from "./connection.ts";
 
 const started: (Server | Socket)[] = [];
 afterEach(() => {
@@ -57,8 +57,7 @@ describe("the chunks of a body", () => {
       }
     }
     const server = createServer({ IncomingMessage: Counted }, (request, response) => {
-      noteRequest(request, response);
-      request.resume();
+      takeTurn(request, response, () => request.resume());
     });
     started.push(server);
     await once(server.listen(0, "127.0.0.1"), "listening");
@@ -85,6 +84,102 @@ describe("the chunks of a body", () => {
     const received: Buffer[] = [];
     for await (const part of await promise) received.push(part as Buffer);
     assert.equal(Buffer.concat(received).toString(), body.join(""));
+  });
+});
+
+describe("pipelined requests", () => {
+  const ask = (at: number) => `GET /${at} HTTP/1.1\r\nHost: a\r\n\r\n`;
+  const asks = (count: number) => Array.from({ length: count }, (_, at) => ask(at)).join("");
+
+  /** Holds every request but `/other`, which is answered at once. */
+  async function hold() {
+    const held: ServerResponse[] = [];
+    const open = new Set<Socket>();
+    let made = 0;
+    class Made extends pacedRequests() {
+      constructor(socket: Socket) {
+        super(socket);
+        made += 1;
+      }
+    }
+    const server = createServer({ IncomingMessage: Made }, (request, response) => {
+      takeTurn(request, response, () => {
+        if (request.url === "/other") response.end();
+        else {
+          open.add(request.socket);
+          held.push(response);
+        }
+      });
+    });
+    started.push(server);
+    await once(server.listen(0, "127.0.0.1"), "listening");
+    /** All that other connections have sent is read by the time that this one is answered. */
+    const settle = async () => {
+      for (let turn = 0; turn < 5; turn += 1) {
+        const other = connectTo(server);
+        other.write("GET /other HTTP/1.1\r\nHost: a\r\n\r\n");
+        await once(other, "data");
+        other.destroy();
+      }
+    };
+    const bytesRead = () => [...open].reduce((sum, socket) => sum + socket.bytesRead, 0);
+    return { server, held, settle, bytesRead, made: () => made };
+  }
+
+  async function answerAll(held: ServerResponse[], count: number): Promise<void> {
+    for (let answered = 0; answered < count; answered += 1) {
+      await until(() => held.length > 0, 5_000);
+      const response = held.shift();
+      response?.end(response.req.url);
+    }
+  }
+
+  test("eight of a connection are handled at once; the others follow in their order", async () => {
+    const { server, held, settle } = await hold();
+    const socket = connectTo(server);
+    let received = "";
+    socket.on("data", (part) => {
+      received += String(part);
+    });
+    socket.write(asks(100));
+    await until(() => held.length >= 8, 5_000);
+    await settle();
+    assert.equal(held.length, 8);
+    await answerAll(held, 100);
+    await until(() => received.endsWith("/99"), 5_000);
+    const order = [...received.matchAll(/\r\n\/(\d+)/g)].map(([, at]) => Number(at));
+    assert.deepEqual(
+      order,
+      Array.from({ length: 100 }, (_, at) => at),
+    );
+  });
+
+  test("are not read while eight are unanswered", async () => {
+    const { server, held, settle, bytesRead } = await hold();
+    connectTo(server).write(asks(1_000_000 / ask(1).length));
+    await until(() => held.length >= 8, 5_000);
+    await settle();
+    // One read of the socket.
+    assert.ok(bytesRead() <= 65_536, String(bytesRead()));
+  });
+
+  test("of one read beyond 128 cost no memory: the connection is closed after these", async () => {
+    const { server, held, settle, made } = await hold();
+    const socket = connectTo(server);
+    socket.resume().write(asks(2_000));
+    await until(() => held.length >= 8, 5_000);
+    await settle();
+    assert.ok(made() < 140, String(made()));
+    let answered = 0;
+    await until(async () => {
+      for (const response of held.splice(0)) {
+        if (isLast(response.req)) response.setHeader("connection", "close");
+        response.end();
+        answered += 1;
+      }
+      return socket.closed;
+    }, 5_000);
+    assert.equal(answered, 128);
   });
 });
 

@@ -115,8 +115,8 @@ const last = new WeakMap<
   { readonly request: IncomingMessage; readonly fault: ServiceError | undefined }
 >();
 
-/** Registers a request for `refuseConnection` and checks its framing. Must be called synchronously in the server's `request` event. */
-export function noteRequest(request: IncomingMessage, response: ServerResponse): void {
+/** Registers a request for `refuseConnection` and checks its framing. */
+function noteRequest(request: IncomingMessage, response: ServerResponse): void {
   const { socket } = request;
   if (last.has(socket)) return;
   latest.set(socket, response);
@@ -136,9 +136,94 @@ export function isLast(request: IncomingMessage): boolean {
 }
 
 /** Whether a request follows the last one of its connection: it may be part of a body and must not be handled. */
-export function followsLast(request: IncomingMessage): boolean {
+function followsLast(request: IncomingMessage): boolean {
   const found = last.get(request.socket);
   return refused.has(request.socket) || (found !== undefined && found.request !== request);
+}
+
+/** Requests of one connection that are handled at once. Few clients pipeline, and those few requests. */
+const PIPELINED_AT_ONCE = 8;
+/**
+ * Requests that wait behind them. Node parses a whole read of the socket (64 KiB, up to 3,600 requests of 4 kB of memory each) before it
+ * can be paused; the connection is closed after this many.
+ */
+const PIPELINED_WAITING_MAX = 120;
+/** Of all connections of a thread: 8 MB. */
+const THREAD_WAITING_MAX = 2_048;
+
+let threadWaiting = 0;
+
+/** The requests of a connection that are not answered. */
+class Pipeline {
+  readonly #socket: Socket;
+  readonly #waiting: (() => void)[] = [];
+  #unanswered = 0;
+  #isWatched = false;
+
+  constructor(socket: Socket) {
+    this.#socket = socket;
+  }
+
+  take(request: IncomingMessage, response: ServerResponse, handle: () => void): void {
+    this.#unanswered += 1;
+    response.once("close", () => this.#next());
+    if (this.#unanswered <= PIPELINED_AT_ONCE) handle();
+    else this.#hold(request, handle);
+  }
+
+  #hold(request: IncomingMessage, handle: () => void): void {
+    const socket = this.#socket;
+    this.#waiting.push(handle);
+    threadWaiting += 1;
+    if (this.#waiting.length >= PIPELINED_WAITING_MAX || threadWaiting >= THREAD_WAITING_MAX)
+      last.set(socket, { request, fault: undefined });
+    socket.pause();
+    if (this.#isWatched) return;
+    this.#isWatched = true;
+    // Node resumes the socket after each message, and each reader of a body does.
+    socket.on("resume", () => {
+      if (this.#waiting.length > 0) socket.pause();
+    });
+    socket.once("close", () => this.#forget());
+  }
+
+  #next(): void {
+    this.#unanswered -= 1;
+    // Nobody would get the response.
+    if (!this.#socket.writable) this.#forget();
+    const handle = this.#waiting.shift();
+    if (handle === undefined) return;
+    threadWaiting -= 1;
+    if (this.#waiting.length === 0) this.#socket.resume();
+    handle();
+  }
+
+  #forget(): void {
+    threadWaiting -= this.#waiting.length;
+    this.#waiting.length = 0;
+  }
+}
+
+const pipelines = new WeakMap<Socket, Pipeline>();
+
+/**
+ * Calls `handle` once fewer than eight earlier requests of the connection are unanswered, and reads no more of it until then.
+ * A request that follows the last one of its connection is dropped. Must be called synchronously in the server's `request` event.
+ */
+export function takeTurn(request: IncomingMessage, response: ServerResponse, handle: () => void): void {
+  noteRequest(request, response);
+  const { socket } = request;
+  // A dropped request gets no response: the connection ends with the previous one.
+  if (followsLast(request)) {
+    discardInput(socket, MESSAGE_HANDLERS);
+    return;
+  }
+  let pipeline = pipelines.get(socket);
+  if (pipeline === undefined) {
+    pipeline = new Pipeline(socket);
+    pipelines.set(socket, pipeline);
+  }
+  pipeline.take(request, response, handle);
 }
 
 /**
@@ -387,28 +472,32 @@ export abstract class PacedRequest extends IncomingMessage {
   #refuse(): boolean {
     this.#isRefused = true;
     this.#gathered = undefined;
-    discardInput(this.socket);
+    discardInput(this.socket, ["parserOnBody"]);
     refuseConnection({ code: CHUNKS_TOO_SMALL }, this.socket);
     return false;
   }
 }
 
+/** Node's functions that receive the parts of a message; without them the parser makes no request of it. */
+const MESSAGE_HANDLERS = [
+  "parserOnHeaders",
+  "parserOnHeadersComplete",
+  "parserOnBody",
+  "parserOnMessageComplete",
+];
+
 /**
- * Makes Node's parser drop the rest of its current read (up to 10,000 one-byte chunks) at a thirtieth of the cost. No effect with an
- * unknown version of the parser.
+ * Makes Node's parser drop the rest of its current read (up to 10,000 one-byte chunks or 3,600 requests) at a thirtieth of the cost. No
+ * effect with an unknown version of the parser.
  */
-function discardInput(socket: Socket): void {
+function discardInput(socket: Socket, handlers: readonly string[]): void {
   const parser = (socket as { parser?: Record<string, unknown> | null }).parser ?? {};
-  const handler = Object.entries(parser).find(
-    ([, value]) => typeof value === "function" && value.name === "parserOnBody",
+  const removed = Object.entries(parser).filter(
+    ([, value]) => typeof value === "function" && handlers.includes(value.name),
   );
-  if (handler === undefined) return;
-  const [key, onBody] = handler;
-  parser[key] = null;
+  for (const [key] of removed) parser[key] = null;
   // Parsers are reused by other connections.
-  setImmediate(() => {
-    parser[key] = onBody;
-  });
+  setImmediate(() => Object.assign(parser, Object.fromEntries(removed)));
 }
 
 /** A request class for one server; the bodies of its requests share one Pace. */
