@@ -40,6 +40,8 @@ function readRoles(text: string): readonly Role[] {
 
 /** Minimum for slow readers, independent of a short `KEEP_ALIVE_TIMEOUT_MS` behind a proxy. */
 const STALLED_MS_MIN = 30_000;
+/** How often the progress of bodies is checked: a stalled one ends after one to two times as long. */
+const SLOW_BODY_MS = 5_000;
 const WINDOW_UNIT_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
 const WINDOW_MS_MAX = 31 * 86_400_000;
 
@@ -216,6 +218,7 @@ export function readConfig(environment: NodeJS.ProcessEnv, options: { sandbox?: 
       requestTimeoutMs: positive("REQUEST_TIMEOUT_MS"),
       keepAliveTimeoutMs: positive("KEEP_ALIVE_TIMEOUT_MS"),
       stalledTimeoutMs: Math.max(STALLED_MS_MIN, positive("KEEP_ALIVE_TIMEOUT_MS")),
+      slowBodyMs: SLOW_BODY_MS,
     },
     requestRate: positive("REQUEST_RATE"),
     requestBurst: positive("REQUEST_BURST"),

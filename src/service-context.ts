@@ -51,6 +51,8 @@ export interface HttpContext {
     readonly keepAliveTimeoutMs: number;
     /** A client that reads nothing of its response for this long, or at most twice as long, is disconnected. */
     readonly stalledTimeoutMs: number;
+    /** How often the progress of bodies is checked. */
+    readonly slowBodyMs: number;
   };
   /** The client's address: of the connection, or as forwarded by trusted proxies. */
   clientAddress(raw: IncomingMessage): string;

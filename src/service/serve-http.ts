@@ -32,6 +32,7 @@ import { createQuestionPool, logSlowStatements, QUESTION_CONNECTIONS } from "../
 import type { Role } from "../platform/db/coordination.ts";
 import { DiskWatch } from "../platform/db/open-database.ts";
 import { ServiceError } from "../platform/errors/registry.ts";
+import { ArrivingBodies } from "../platform/http/arriving-bodies.ts";
 import { clientAddressReader } from "../platform/http/client-address.ts";
 import {
   COMMON_HEADERS,
@@ -475,7 +476,14 @@ function createContext(
     ),
     wireNotes: openWireNotes(parts),
     reports: new Semaphore(1, REPORTS_WAITING_MAX, CLIENT_REPORTS_WAITING_MAX),
-    budget: new BodyBudget(limits.bodiesInFlightBytesMax, roomOfLargestBody(limits), shared.budget),
+    budget: new BodyBudget(
+      limits.bodiesInFlightBytesMax,
+      roomOfLargestBody(limits),
+      shared.budget,
+      new ArrivingBodies(limits.slowBodyMs, ({ socket }) =>
+        refuseConnection({ code: "ERR_HTTP_REQUEST_TIMEOUT" }, socket),
+      ),
+    ),
     limits,
     roles: config.roles,
     // At least one: this node.

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { gzipSync } from "node:zlib";
 import { type RawAnswer, RawConnection } from "../support/raw-http.ts";
 import { inventoryRecord } from "../support/records.ts";
-import { startTestService, type TestService } from "../support/service.ts";
+import { startTestService, type TestClient, type TestService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 
 let service: TestService;
@@ -20,8 +21,8 @@ function head(method: string, path: string, ...lines: readonly string[]): string
   return `${[`${method} ${path} HTTP/1.1`, `Host: ${new URL(service.address).host}`, ...lines].join("\r\n")}\r\n\r\n`;
 }
 
-async function bytesInFlight(): Promise<number> {
-  const { text } = await service.get("/metrics", { as: null });
+async function bytesInFlight(of = service): Promise<number> {
+  const { text } = await of.get("/metrics", { as: null });
   return Number(/^bellhop_body_bytes_in_flight (\d+)$/m.exec(text)?.[1]);
 }
 
@@ -96,6 +97,68 @@ describe("a body of an unauthenticated client", () => {
       for (const connection of open) connection.destroy();
     }
     await until(async () => (await bytesInFlight()) === 0, 5_000);
+  });
+});
+
+describe("bodies that are announced and do not arrive", () => {
+  let patient: TestService;
+  const open: RawConnection[] = [];
+  before(async () => {
+    patient = await startTestService({ trustedProxies: ["127.0.0.0/8"], limits: { slowBodyMs: 1_000 } });
+  });
+  after(async () => {
+    for (const connection of open) connection.destroy();
+    await patient.stop();
+  });
+  const begin = async (path: string, lines: readonly string[], bytes: string | Buffer) => {
+    const connection = await RawConnection.open(patient.address);
+    open.push(connection);
+    connection.write(head("POST", path, ...lines));
+    connection.write(bytes);
+    return connection;
+  };
+  const batch = async (client: TestClient, length: number, more: readonly string[] = []) => [
+    `Authorization: Bearer ${await client.token()}`,
+    "Content-Type: application/json",
+    `Content-Length: ${length}`,
+    ...more,
+  ];
+
+  test("lock nobody out, with two client ids and from many addresses", async () => {
+    for (const client of [await patient.newClient(), await patient.newClient()])
+      for (let upload = 0; upload < 8; upload += 1)
+        await begin("/api/public/v1/inventories", await batch(client, 16_777_216), "[");
+    for (let host = 1; host <= 20; host += 1) {
+      const from = `X-Forwarded-For: 203.0.113.${host}`;
+      const form = ["Content-Type: application/x-www-form-urlencoded", "Content-Length: 8000", from];
+      await begin("/api/oauth2/token", form, "g");
+    }
+    await until(async () => (await bytesInFlight(patient)) >= 36, 5_000);
+    const neighbour = await patient.newClient();
+    for (let push = 0; push < 5; push += 1)
+      assert.equal((await patient.post("inventories", [inventoryRecord()], { as: neighbour })).status, 202);
+    const body = JSON.stringify({ name: "anna", password: "wrong" });
+    const headers = { "content-type": "application/json" };
+    const login = await patient.send("POST", "/console/api/login", { as: null, headers, body });
+    assert.equal(login.status, 401, login.text);
+    await neighbour.token("inventories:write");
+  });
+
+  test("are 408, and their connections are closed", async () => {
+    const client = await patient.newClient();
+    const records = JSON.stringify([inventoryRecord()]);
+    const path = "/api/public/v1/inventories";
+    const packed = await batch(client, 40_000, ["Content-Encoding: gzip"]);
+    for (const connection of [
+      await begin(path, await batch(client, 40_000), records),
+      await begin(path, packed, gzipSync(records)),
+    ]) {
+      const { status, body } = await connection.answer();
+      assert.equal(status, 408);
+      assert.equal(JSON.parse(body.toString()).exception, "bellhop.http.RequestTimeout");
+      await connection.closing();
+    }
+    await until(async () => (await bytesInFlight(patient)) === 0, 10_000);
   });
 });
 

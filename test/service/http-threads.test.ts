@@ -81,7 +81,7 @@ describe("two threads that serve HTTP", () => {
       ([name, value]) => `${name}: ${value}\r\n`,
     );
     const half = ` ${"x".repeat(59_999)}`;
-    // Half of the budget is one client's: room for five bodies, 128 KiB each, however much of them has come.
+    // A client may hold as much as it leaves to others: room for five buffers of 128 KiB.
     for (const { raw } of connections) {
       raw.write(`POST /api/public/v1/inventories HTTP/1.1\r\n${lines.join("")}\r\n${half}`);
     }

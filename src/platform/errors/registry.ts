@@ -87,7 +87,7 @@ export const ERRORS = {
     cause: "headers or body arrived too slowly",
     remedy: "send it again; send smaller batches over slow connections",
     again: "same",
-    more: "The limit is 10 seconds for the headers and 60 seconds for the whole request, unless your operator changes it. Compression makes a body much shorter.",
+    more: "The limit is 10 seconds for the headers and 60 seconds for the whole request, unless your operator changes it; a body that stalls for 5 to 10 seconds ends earlier. Compression makes a body much shorter.",
   },
   "bellhop.http.PayloadTooLarge": {
     status: 413,

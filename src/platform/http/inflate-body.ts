@@ -32,6 +32,7 @@ export const WINDOW_BYTES_MAX: Readonly<Record<Encoding, number>> = {
 const FRAMES_MAX = 1_000;
 /** Each call of a decompressor is a job of the thread pool, about 20 µs. */
 const PIECE_BYTES_MIN = 16_384;
+const NOTHING = Buffer.alloc(0);
 
 const MAKE: Readonly<Record<Encoding, () => Decompressor>> = {
   gzip: () => createGunzip(),
@@ -48,49 +49,53 @@ export async function inflateBody(
   encoding: Encoding,
   collector: Inflated,
 ): Promise<void> {
-  let frame = new Frame(MAKE[encoding](), collector);
+  // Created with the first piece: a body that is only announced takes no memory.
+  let frame: Frame | undefined;
   let frames = 1;
   // A few bytes can be seconds of work; stop if the client has left.
   const leave = () => {
-    if (!request.complete) frame.abort(new Error("The client disconnected while sending the body."));
+    if (!request.complete) frame?.abort(new Error("The client disconnected while sending the body."));
   };
   request.once("close", leave);
   try {
     for await (const piece of piecesOf(request, collector)) {
       let rest = piece;
       for (;;) {
+        frame ??= new Frame(MAKE[encoding](), collector);
         rest = await frame.feed(rest);
         if (rest.length === 0) break;
         if (encoding !== "zstd") throw new Error(`Bytes follow the end of the ${encoding} data.`);
         if (frames === FRAMES_MAX) throw new Error(`There are more than ${FRAMES_MAX} zstd frames.`);
         frame.close();
-        frame = new Frame(MAKE.zstd(), collector);
+        frame = undefined;
         frames += 1;
       }
     }
+    frame ??= new Frame(MAKE[encoding](), collector);
     await frame.finish();
   } finally {
     request.off("close", leave);
-    frame.close();
+    frame?.close();
   }
 }
 
 /** The body in pieces of at least PIECE_BYTES_MIN, except the last. */
 async function* piecesOf(request: IncomingMessage, collector: Inflated): AsyncGenerator<Buffer> {
-  let gathered = Buffer.allocUnsafe(PIECE_BYTES_MIN);
+  let gathered = NOTHING;
   let length = 0;
   // Destroying the request on leaving the loop would reset the connection before the response.
   for await (const chunk of request.iterator({ destroyOnReturn: false })) {
     const bytes = chunk as Buffer;
     collector.countWire(bytes.length);
     if (length + bytes.length < PIECE_BYTES_MIN) {
+      if (gathered.length === 0) gathered = Buffer.allocUnsafe(PIECE_BYTES_MIN);
       bytes.copy(gathered, length);
       length += bytes.length;
       continue;
     }
     // The decompressor may still read the last buffer.
     if (length > 0) yield gathered.subarray(0, length);
-    gathered = Buffer.allocUnsafe(PIECE_BYTES_MIN);
+    gathered = NOTHING;
     length = 0;
     yield bytes;
   }

@@ -60,15 +60,53 @@ describe("the budget of bodies", () => {
     assert.equal(budget.bytesInUse, 0);
   });
 
-  test("one client gets at most half, in bytes and in buffers", () => {
-    const budget = new BodyBudget(4 * SIZE, SIZE);
-    assert.equal(budget.take("a", 2 * SIZE), true);
-    assert.equal(budget.take("a", 1), false);
+  test("a client may hold as much as it leaves free, in bytes and in buffers, so that any number of clients leaves some", () => {
+    const budget = new BodyBudget(16 * SIZE, SIZE);
+    // Large bodies may hold 14 of the 16.
+    assert.equal(budget.take("a", 7 * SIZE), true);
+    assert.equal(budget.take("a", SIZE), false);
     assert.equal(budget.takeBuffer("a", SIZE), undefined);
-    const lent = budget.takeBuffer("b", SIZE) as Buffer;
-    budget.releaseBuffer("b", lent);
+    assert.equal(budget.take("b", 3 * SIZE), true);
+    assert.equal(budget.take("b", SIZE), false);
+    const lent = budget.takeBuffer("c", SIZE) as Buffer;
+    budget.releaseBuffer("c", lent);
     assert.equal(budget.takeBuffer("a", SIZE), undefined);
-    assert.equal(budget.takeBuffer("b", SIZE), lent);
+    assert.equal(budget.takeBuffer("d", SIZE), lent);
+    budget.release("a", 7 * SIZE);
+    assert.equal(budget.take("d", 4 * SIZE), true);
+  });
+
+  test("a client gets room for the largest body while others hold little", () => {
+    const budget = new BodyBudget(16 * SIZE, 12 * SIZE);
+    assert.equal(budget.take("others", 2 * SIZE), true);
+    assert.equal(budget.take("a", 12 * SIZE), true);
+    const busy = new BodyBudget(16 * SIZE, 12 * SIZE);
+    assert.equal(busy.take("others", 3 * SIZE), true);
+    assert.equal(busy.take("a", 12 * SIZE), false);
+    assert.equal(busy.take("a", 5 * SIZE), true);
+  });
+
+  test("large bodies of any clients leave room to small ones", () => {
+    const budget = new BodyBudget(64 * MIB, 16 * MIB);
+    for (let client = 0; client < 1_000; client += 1)
+      for (const bytes of [4 * MIB, MIB, SIZE]) while (budget.take(`large ${client}`, bytes));
+    assert.ok(budget.bytesInUse > 55 * MIB);
+    for (let client = 0; client < 500; client += 1) {
+      const form = new BodyCollector(`small ${client}`, LIMITS, budget);
+      form.add(Buffer.alloc(8_192));
+    }
+    const large = new BodyCollector("another", LIMITS, budget);
+    assert.throws(() => large.add(Buffer.alloc(200_000)), { code: "bellhop.accept.Unavailable" });
+  });
+
+  test("more clients than rows are limited by the sum alone, and release what they took", () => {
+    const budget = new BodyBudget(64 * MIB, MIB);
+    const clients = Array.from({ length: 40_000 }, (_, at) => `client ${at}`);
+    for (const client of clients) assert.equal(budget.take(client, 1), true);
+    for (const client of clients) budget.release(client, 1);
+    assert.equal(budget.bytesInUse, 0);
+    assert.equal(budget.take("client 1", 28 * MIB), true);
+    assert.equal(budget.take("client 1", MIB), false);
   });
 });
 
@@ -88,22 +126,47 @@ test("a refused body returns its budget, and a body that grew has the bytes that
   const bytes = Buffer.from(Array.from({ length: 1_000 }, (_, at) => at % 251));
   for (let at = 0; at < 1_000; at += 7) collector.add(bytes.subarray(at, Math.min(at + 7, 1_000)));
   assert.deepEqual(collector.bytes, bytes);
-  assert.equal(roomy.bytesInUse, 128 * KIB);
+  assert.equal(roomy.bytesInUse, 16 * KIB);
   collector.release();
   collector.release();
   assert.equal(roomy.bytesInUse, 0);
 });
 
-test("a body of known length reserves its room at once or is refused", () => {
+test("a body of known length reserves what has arrived, within a factor, and is refused where there is no more", () => {
   const budget = new BodyBudget(24 * MIB, 16 * MIB);
-  const first = new BodyCollector("a", LIMITS, budget, announced(16 * MIB));
-  first.add(Buffer.alloc(1));
-  assert.equal(budget.bytesInUse, 16 * MIB);
-  const second = new BodyCollector("b", LIMITS, budget, announced(9 * MIB));
-  assert.throws(() => second.add(Buffer.alloc(1)), { code: "bellhop.accept.Unavailable" });
-  second.release();
-  assert.equal(budget.bytesInUse, 16 * MIB);
-  first.release();
+  const stalled = Array.from({ length: 100 }, () => {
+    const collector = new BodyCollector("a", LIMITS, budget, announced(16 * MIB));
+    collector.add(Buffer.alloc(1));
+    return collector;
+  });
+  assert.equal(budget.bytesInUse, 100 * 16 * KIB);
+  const body = new BodyCollector("b", LIMITS, budget, announced(12 * MIB));
+  for (let length = 100_000; length <= 12 * MIB; length += 100_000) {
+    body.add(Buffer.alloc(100_000, 1));
+    const held = budget.bytesInUse - 100 * 16 * KIB;
+    assert.ok(held <= 16 * length && held >= length, `${held} of ${length}`);
+  }
+  assert.equal(body.bytes.length, 12_500_000);
+  body.release();
+  const refused = new BodyCollector("b", LIMITS, new BodyBudget(MIB, MIB), announced(16 * MIB));
+  const fill = () => {
+    for (;;) refused.add(Buffer.alloc(100_000));
+  };
+  assert.throws(fill, { code: "bellhop.accept.Unavailable" });
+  refused.release();
+  for (const collector of stalled) collector.release();
+  assert.equal(budget.bytesInUse, 0);
+});
+
+test("a compressed body counts its decompressor from its first byte on", () => {
+  const budget = new BodyBudget(MIB, MIB);
+  const collector = new BodyCollector("c", LIMITS, budget, { bytes: 0, windowBytes: 32 * KIB });
+  assert.equal(budget.bytesInUse, 0);
+  collector.countWire(1);
+  assert.equal(budget.bytesInUse, 80 * KIB);
+  collector.add(Buffer.alloc(16 * KIB));
+  assert.equal(budget.bytesInUse, 80 * KIB);
+  collector.release();
   assert.equal(budget.bytesInUse, 0);
 });
 

@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import { ServiceError } from "../errors/registry.ts";
 import { freeMemory } from "../runtime/free-memory.ts";
 import { monotonicNow, SharedLock, SharedTable } from "../runtime/shared-memory.ts";
+import { ArrivingBodies } from "./arriving-bodies.ts";
 import { type Encoding, inflateBody, WINDOW_BYTES_MAX } from "./inflate-body.ts";
 import { originOf } from "./networks.ts";
 
@@ -12,6 +13,10 @@ const POOLED_BYTES_EACH_MAX = 4 * 1_048_576;
 const POOLED_BYTES_MAX = 8 * 1_048_576;
 /** Smaller buffers are not pooled. */
 const SMALLEST_BYTES = 131_072;
+/** A body is small while it holds at most this: forms, single records. */
+const SMALL_BODY_BYTES = 131_072;
+/** The share of the budget that large bodies leave to small ones. */
+const SMALL_BODIES_SHARE = 1 / 8;
 
 /**
  * A pool of buffers in power-of-two sizes. Allocating external memory makes V8 collect the whole heap: without the pool a third of the CPU
@@ -57,9 +62,13 @@ export function sizeFor(bytes: number): number {
   return Math.max(SMALLEST_BYTES, 2 ** Math.ceil(Math.log2(bytes)));
 }
 
-/** Clients with bodies in flight, one row each. */
-const SHAPE = { rows: 16_384, numbers: 1 } as const;
-const BYTES = 0;
+/** Clients with bodies in flight: one row each, with the bytes of small and of large bodies. */
+const SHAPE = { rows: 16_384, numbers: 2 } as const;
+const SMALL = 0;
+const LARGE = 1;
+
+type SizeClass = typeof SMALL | typeof LARGE;
+
 /** A lock, the total, and the part of it that is pooled. */
 const SUMS_BYTES = 24;
 const ALL = 0;
@@ -75,22 +84,40 @@ export function allocateBudget(): BudgetMemory {
   return { sums: new SharedArrayBuffer(SUMS_BYTES), clients: SharedTable.allocate(SHAPE) };
 }
 
+/** A reservation of a client: by how much it changes the total, and the part of it that is pooled. */
+interface Taking {
+  readonly bytes: number;
+  readonly sizeClass: SizeClass;
+  readonly all: number;
+  readonly pooled: number;
+}
+
 /**
- * Limits the memory of all bodies of the process, including allocated but unfilled room and pooled buffers. One client gets at most
- * half, so that its stalled bodies cannot block others.
+ * Limits the memory of all bodies of the process, including allocated but unfilled room and pooled buffers. A client may hold as much as
+ * it leaves free to others, so that any number of clients leaves some. Large bodies also leave a part to small ones.
  */
 export class BodyBudget {
+  /** The bodies of this thread that have not arrived completely. */
+  readonly arriving: ArrivingBodies;
   readonly #bytesMax: number;
-  readonly #clientBytesMax: number;
+  readonly #bodyBytesMax: number;
+  readonly #keptForSmall: number;
   readonly #lock: SharedLock;
   readonly #sums: Float64Array;
   readonly #clients: SharedTable;
   readonly #buffers = new BodyBuffers();
 
-  /** `bodyBytesMax`: room of the largest body, the minimum for one client. */
-  constructor(bytesMax: number, bodyBytesMax: number, memory = allocateBudget()) {
+  /** `bodyBytesMax`: room of the largest body, which a client gets if others hold little. */
+  constructor(
+    bytesMax: number,
+    bodyBytesMax: number,
+    memory = allocateBudget(),
+    arriving = new ArrivingBodies(5_000, (request) => request.destroy()),
+  ) {
+    this.arriving = arriving;
     this.#bytesMax = bytesMax;
-    this.#clientBytesMax = Math.max(bytesMax / 2, bodyBytesMax);
+    this.#bodyBytesMax = bodyBytesMax;
+    this.#keptForSmall = Math.max(0, Math.min(bytesMax * SMALL_BODIES_SHARE, bytesMax - bodyBytesMax));
     this.#lock = new SharedLock(new Int32Array(memory.sums, 0, 1), 0);
     this.#sums = new Float64Array(memory.sums, Float64Array.BYTES_PER_ELEMENT, 2);
     this.#clients = new SharedTable(memory.clients, SHAPE);
@@ -102,64 +129,82 @@ export class BodyBudget {
   }
 
   /** Reserves bytes for a client; `false` if there is no room. */
-  take(clientId: string, bytes: number): boolean {
-    if (this.#takeFor(clientId, bytes, () => this.#add(bytes, 0))) return true;
+  take(clientId: string, bytes: number, sizeClass: SizeClass = LARGE): boolean {
+    const taking = { bytes, sizeClass, all: bytes, pooled: 0 };
+    if (this.#takeFor(clientId, taking)) return true;
     const pooled = this.#buffers.clear();
     if (pooled === 0) return false;
     this.#add(-pooled, -pooled);
-    return this.#takeFor(clientId, bytes, () => this.#add(bytes, 0));
+    return this.#takeFor(clientId, taking);
   }
 
   /** Releases reserved bytes. */
-  release(clientId: string, bytes: number): void {
-    if (bytes !== 0) this.#release(clientId, bytes, () => this.#add(-bytes, 0));
+  release(clientId: string, bytes: number, sizeClass: SizeClass = LARGE): void {
+    if (bytes !== 0) this.#releaseFor(clientId, { bytes, sizeClass, all: -bytes, pooled: 0 });
   }
 
-  /** A pooled or new buffer of exactly this size, reserved for a client. Undefined if there is no room. */
+  /** A pooled or new buffer of exactly this size, reserved for a client's large body. Undefined if there is no room. */
   takeBuffer(clientId: string, size: number): Buffer | undefined {
     const pooled = this.#buffers.take(size);
     if (pooled === undefined) return this.take(clientId, size) ? Buffer.allocUnsafeSlow(size) : undefined;
-    if (this.#takeFor(clientId, size, () => this.#add(0, -size))) return pooled;
+    if (this.#takeFor(clientId, { bytes: size, sizeClass: LARGE, all: 0, pooled: -size })) return pooled;
     if (!this.#buffers.put(pooled)) this.#add(-size, -size);
     return undefined;
   }
 
   /** Releases an unreferenced buffer to the pool, or frees it. */
   releaseBuffer(clientId: string, buffer: Buffer): void {
-    const size = buffer.length;
+    const bytes = buffer.length;
     const stays = this.#buffers.put(buffer);
-    this.#release(clientId, size, () => (stays ? this.#add(0, size) : this.#add(-size, 0)));
+    const change = stays ? { all: 0, pooled: bytes } : { all: -bytes, pooled: 0 };
+    this.#releaseFor(clientId, { bytes, sizeClass: LARGE, ...change });
   }
 
-  #takeFor(clientId: string, bytes: number, count: () => boolean): boolean {
+  #takeFor(clientId: string, taking: Taking): boolean {
     const taken = this.#clients.use(
       clientId,
       monotonicNow(),
       (client) => {
-        const ofClient = client.get(BYTES) + bytes;
-        if (ofClient > this.#clientBytesMax || !count()) return false;
-        client.set(BYTES, ofClient);
+        const ofClient = client.get(taking.sizeClass) + taking.bytes;
+        if (!this.#grant(taking, ofClient)) return false;
+        client.set(taking.sizeClass, ofClient);
         return true;
       },
-      (other) => other.get(BYTES) === 0,
+      (other) => other.get(SMALL) === 0 && other.get(LARGE) === 0,
     );
-    return taken === true;
+    // Every row of the set is in use: only the sum limits this client.
+    return taken ?? this.#grant(taking, taking.bytes);
   }
 
-  #release(clientId: string, bytes: number, count: () => boolean): void {
-    this.#clients.use(clientId, monotonicNow(), (client) => {
-      client.set(BYTES, client.get(BYTES) - bytes);
-      count();
+  /** `ofClient`: what the client would hold of this size class. */
+  #grant({ sizeClass, all, pooled }: Taking, ofClient: number): boolean {
+    const room = sizeClass === SMALL ? this.#bytesMax : this.#bytesMax - this.#keptForSmall;
+    return this.#lock.run(() => {
+      const sum = (this.#sums[ALL] as number) + all;
+      const pool = (this.#sums[POOLED] as number) + pooled;
+      if (all > 0 && sum > room) return false;
+      const inUse = sum - pool;
+      const others = inUse - ofClient;
+      const isNearlyAlone = others <= this.#keptForSmall && ofClient <= this.#bodyBytesMax;
+      if (ofClient > room - inUse && !(sizeClass === LARGE && isNearlyAlone)) return false;
+      this.#sums[ALL] = sum;
+      this.#sums[POOLED] = pool;
+      return true;
     });
   }
 
-  #add(all: number, pooled: number): boolean {
-    return this.#lock.run(() => {
-      const sum = (this.#sums[ALL] as number) + all;
-      if (all > 0 && sum > this.#bytesMax) return false;
-      this.#sums[ALL] = sum;
+  #releaseFor(clientId: string, { bytes, sizeClass, all, pooled }: Taking): void {
+    // A client without a row took its bytes while all rows of its set were in use.
+    this.#clients.useKnown(clientId, (client) => {
+      client.set(sizeClass, Math.max(0, client.get(sizeClass) - bytes));
+    });
+    this.#add(all, pooled);
+  }
+
+  #add(all: number, pooled: number): void {
+    this.#lock.run(() => {
+      this.#sums[ALL] = (this.#sums[ALL] as number) + all;
       this.#sums[POOLED] = (this.#sums[POOLED] as number) + pooled;
-      return true;
     });
   }
 }
@@ -177,6 +222,16 @@ interface AnnouncedBody {
   readonly windowBytes: number;
 }
 
+/** A buffer may be this many times as large as what has arrived of a body of known length. */
+const GROWTH = 8;
+/** The least first buffer of a body whose first chunk is smaller. */
+const FIRST_BYTES = 16_384;
+/** Smaller buffers are allocated for one body. */
+const OWN_BYTES_MAX = 32_768;
+/** The memory of any decompressor without its window, and a first piece of its output. */
+const DECOMPRESSOR_BYTES = 65_536;
+const FIRST_OUTPUT_BYTES = 16_384;
+
 const EMPTY = Buffer.alloc(0);
 const UNKNOWN: AnnouncedBody = { bytes: 0, windowBytes: 0 };
 
@@ -188,7 +243,8 @@ const STEP_BYTES = 1_048_576;
 
 /** The maximum room of one body in any encoding, including the buffer that it is copied from. */
 export function roomOfLargestBody({ inflatedBytesMax }: BodyLimits): number {
-  const window = Math.min(inflatedBytesMax, Math.max(...Object.values(WINDOW_BYTES_MAX)));
+  const windowMax = Math.min(inflatedBytesMax, Math.max(...Object.values(WINDOW_BYTES_MAX)));
+  const window = Math.max(DECOMPRESSOR_BYTES, windowMax);
   if (inflatedBytesMax <= POOLED_BYTES_EACH_MAX) return window + sizeFor(inflatedBytesMax) * 1.5;
   return window + inflatedBytesMax + POOLED_BYTES_EACH_MAX + STEP_BYTES;
 }
@@ -207,8 +263,11 @@ export class BodyCollector {
   /** `chunk`: the only chunk; `pooled`: a buffer of the budget; `own`: allocated for this body, counted as it is filled. */
   #kind: "chunk" | "pooled" | "own" = "chunk";
   #length = 0;
-  /** Bytes reserved besides a buffer of the budget. */
+  /** Bytes reserved besides a buffer of the budget, and in which size class. */
   #reserved = 0;
+  #sizeClass: SizeClass = SMALL;
+  /** Memory of the decompressor without its window. */
+  #decompressorBytes = 0;
   #wireBytes = 0;
 
   /**
@@ -229,10 +288,24 @@ export class BodyCollector {
     this.#budget = budget;
   }
 
-  /** Counts a chunk's bytes on the wire. Throws ServiceError `bellhop.http.PayloadTooLarge`. */
+  /** Counts a chunk's bytes on the wire. Throws ServiceError: PayloadTooLarge, or Unavailable when the budget is used up. */
   countWire(bytes: number): void {
+    if (this.#wireBytes === 0 && this.#announced.windowBytes > 0) {
+      this.#decompressorBytes = DECOMPRESSOR_BYTES;
+      this.#needBeside(DECOMPRESSOR_BYTES + FIRST_OUTPUT_BYTES);
+    }
     this.#wireBytes += bytes;
     if (this.#wireBytes > this.#limits.bodyBytesMax) throw tooLarge(this.#limits.bodyBytesMax);
+  }
+
+  /** Bytes received and decompressed so far. */
+  get progress(): number {
+    return this.#wireBytes + this.#length;
+  }
+
+  /** Bytes that the body holds of the budget. */
+  get held(): number {
+    return this.#reserved + (this.#kind === "pooled" ? this.#bytes.length : 0);
   }
 
   /** Adds decompressed bytes. Throws ServiceError: PayloadTooLarge, or Unavailable when the budget is used up. */
@@ -242,7 +315,7 @@ export class BodyCollector {
     if (length > inflatedBytesMax) throw tooLarge(inflatedBytesMax, " when decompressed");
     if (this.#length === 0 && chunk.length >= this.#announced.bytes) {
       // Most bodies are one chunk, which is used without copying.
-      this.#needBeside(chunk.length + this.#windowOf(length));
+      this.#needBeside(chunk.length + this.#inflatingOf(length));
       this.#bytes = chunk;
     } else {
       if (length > this.#bytes.length) this.#grow(length);
@@ -285,54 +358,76 @@ export class BodyCollector {
   }
 
   /**
-   * Moves to a larger buffer: of the announced size, so that a body without room is refused at once, or else twice as large. Beyond the
-   * pooled sizes it is one for the largest body, counted as it is filled.
+   * Moves to a larger buffer, sized by what has arrived: an announced length reserves nothing. Beyond the pooled sizes it is one for the
+   * largest body, counted as it is filled.
    */
   #grow(length: number): void {
-    const { inflatedBytesMax } = this.#limits;
-    const wanted = Math.min(
-      inflatedBytesMax,
-      Math.max(length, this.#announced.bytes, this.#bytes.length * 2),
-    );
     const [before, kindBefore] = [this.#bytes, this.#kind];
-    if (inflatedBytesMax >= SMALLEST_BYTES && wanted <= POOLED_BYTES_EACH_MAX) {
+    const { inflatedBytesMax } = this.#limits;
+    const isAnnounced = this.#announced.bytes > 0;
+    const grown = Math.max(FIRST_BYTES, isAnnounced ? GROWTH * length : 2 * before.length, length);
+    const wanted = Math.min(grown, isAnnounced ? this.#announced.bytes : inflatedBytesMax, inflatedBytesMax);
+    if (wanted > OWN_BYTES_MAX && wanted <= POOLED_BYTES_EACH_MAX && inflatedBytesMax >= SMALLEST_BYTES) {
+      this.#becomeLarge(this.#reserved);
       const buffer = this.#budget.takeBuffer(this.#clientId, sizeFor(wanted));
       if (buffer === undefined) throw noRoom();
       this.#kind = "pooled";
       this.#bytes = buffer;
     } else {
+      const largest = isAnnounced ? this.#announced.bytes : inflatedBytesMax;
+      const size = wanted > POOLED_BYTES_EACH_MAX ? largest : wanted;
       // The former buffer exists until it is copied.
-      const room = Math.max(length, this.#announced.bytes);
-      this.#needBeside(room + this.#windowOf(length) + (kindBefore === "chunk" ? before.length : 0));
-      this.#bytes = Buffer.allocUnsafeSlow(this.#announced.bytes > 0 ? room : inflatedBytesMax);
+      const former = kindBefore === "pooled" ? 0 : before.length;
+      this.#needBeside(this.#countedOf(size, length) + this.#inflatingOf(length) + former);
+      this.#bytes = Buffer.allocUnsafeSlow(size);
       this.#kind = "own";
     }
     before.copy(this.#bytes, 0, 0, this.#length);
     if (kindBefore === "pooled") this.#budget.releaseBuffer(this.#clientId, before);
+    else if (kindBefore === "own") freeMemory(before);
     else this.#discard(before);
     this.#leaveBeside(this.#roomBeside(length));
   }
 
-  /** Bytes to reserve for a body of this length, besides a buffer of the budget. */
-  #roomBeside(length: number): number {
-    const window = this.#windowOf(length);
-    return this.#kind === "pooled" ? window : Math.max(length, this.#announced.bytes) + window;
+  /** Bytes to count of an own buffer: all of a small one, of a large one what is filled, as the rest takes no memory. */
+  #countedOf(size: number, length: number): number {
+    return size > POOLED_BYTES_EACH_MAX ? length : size;
   }
 
-  #windowOf(length: number): number {
-    return Math.min(length, this.#announced.windowBytes);
+  /** Bytes to reserve for a body of this length, besides a buffer of the budget. */
+  #roomBeside(length: number): number {
+    const counted = this.#kind === "own" ? this.#countedOf(this.#bytes.length, length) : 0;
+    return counted + this.#inflatingOf(length);
+  }
+
+  #inflatingOf(length: number): number {
+    return Math.max(this.#decompressorBytes, Math.min(length, this.#announced.windowBytes));
   }
 
   #needBeside(bytes: number): void {
     if (bytes <= this.#reserved) return;
-    const more = Math.max(bytes - this.#reserved, Math.min(this.#reserved, STEP_BYTES));
-    if (!this.#budget.take(this.#clientId, more)) throw noRoom();
+    if (this.#sizeClass === SMALL && bytes > SMALL_BODY_BYTES) {
+      this.#becomeLarge(bytes);
+      return;
+    }
+    const step = this.#sizeClass === SMALL ? 0 : Math.min(this.#reserved, STEP_BYTES);
+    const more = Math.max(bytes - this.#reserved, step);
+    if (!this.#budget.take(this.#clientId, more, this.#sizeClass)) throw noRoom();
     this.#reserved += more;
+  }
+
+  /** Reserves these bytes in the class of large bodies instead of what was reserved as a small one. */
+  #becomeLarge(bytes: number): void {
+    if (this.#sizeClass === LARGE) return;
+    if (bytes > 0 && !this.#budget.take(this.#clientId, bytes, LARGE)) throw noRoom();
+    this.#budget.release(this.#clientId, this.#reserved, SMALL);
+    this.#reserved = bytes;
+    this.#sizeClass = LARGE;
   }
 
   #leaveBeside(bytes: number): void {
     if (bytes >= this.#reserved) return;
-    this.#budget.release(this.#clientId, this.#reserved - bytes);
+    this.#budget.release(this.#clientId, this.#reserved - bytes, this.#sizeClass);
     this.#reserved = bytes;
   }
 }
@@ -367,7 +462,8 @@ export function checkMediaType(contentType: string | undefined): void {
 
 /**
  * Receives a body, counting bytes as they arrive. `onBytes` gets the announced number before any byte is read, then the number received. Throws
- * ServiceError: 413 too large, 415 unknown encoding, 503 no budget, 400 the client left or the data does not decompress.
+ * ServiceError: 413 too large, 415 unknown encoding, 503 no budget, 400 the client left or the data does not decompress. A slow body is
+ * answered 408 here, and its connection ends.
  */
 export async function receiveBody(
   request: IncomingMessage,
@@ -385,9 +481,13 @@ export async function receiveBody(
       ? { bytes: wireBytes, windowBytes: 0 }
       : { bytes: 0, windowBytes: WINDOW_BYTES_MAX[encoding] };
   const collector = new BodyCollector(clientId, limits, budget, announced, onBytes);
+  const watch = () => budget.arriving.watch(request, collector);
   try {
-    if (encoding === undefined) await collect(request, collector);
-    else await inflateBody(request, encoding, collector);
+    if (encoding === undefined) await collect(request, collector, wireBytes, watch);
+    else {
+      watch();
+      await inflateBody(request, encoding, collector);
+    }
     return collector;
   } catch (error) {
     collector.release();
@@ -395,6 +495,8 @@ export async function receiveBody(
     const message =
       encoding === undefined ? "The body ended early." : `The body is not valid ${encoding} data.`;
     throw new ServiceError("bellhop.http.BadRequest", { message, cause: error });
+  } finally {
+    budget.arriving.forget(request);
   }
 }
 
@@ -437,8 +539,16 @@ function encodingOf(header = "identity"): Encoding | undefined {
   return ENCODINGS.get(name);
 }
 
-/** Uses events, because promises would double the cost per chunk, whose number a hostile client decides. */
-function collect(request: IncomingMessage, collector: BodyCollector): Promise<void> {
+/**
+ * Uses events, because promises would double the cost per chunk, whose number a hostile client decides. Calls `watch` for a body that is
+ * more than one chunk.
+ */
+function collect(
+  request: IncomingMessage,
+  collector: BodyCollector,
+  wireBytes: number,
+  watch: () => void,
+): Promise<void> {
   return new Promise((resolve, reject) => {
     const settle = (error?: unknown) => {
       request.off("data", take).off("end", settle).off("error", settle).off("close", goneAway);
@@ -450,6 +560,7 @@ function collect(request: IncomingMessage, collector: BodyCollector): Promise<vo
       try {
         collector.countWire(chunk.length);
         collector.add(chunk);
+        if (chunk.length < wireBytes || wireBytes === 0) watch();
       } catch (error) {
         settle(error);
       }
