@@ -699,6 +699,7 @@ create type analytics.clock as enum ('source', 'receipt');
 
 CREATE INDEX accept_log_backfill ON ONLY bellhop.accept_log USING btree (backfill_id, request_id) WHERE (backfill_id IS NOT NULL);
 CREATE INDEX accept_log_client ON ONLY bellhop.accept_log USING btree (client_id, request_id);
+CREATE INDEX accept_log_rejected ON ONLY bellhop.accept_log USING btree (client_id, request_id) WHERE (rejections IS NOT NULL);
 CREATE INDEX accept_log_request ON ONLY bellhop.accept_log USING btree (request_id);
 CREATE INDEX audit_entry_client ON bellhop.audit_entry USING btree (client_id, audit_id);
 CREATE INDEX audit_entry_occurred ON bellhop.audit_entry USING btree (occurred_at);
@@ -727,6 +728,7 @@ CREATE INDEX webhook_message_due ON bellhop.webhook_message USING btree (endpoin
 CREATE INDEX block_entry_long ON bellhop_state.block_entry USING btree (property_id, first_night) WHERE (nights > 31);
 CREATE INDEX block_entry_short ON bellhop_state.block_entry USING btree (property_id, first_night) WHERE (nights <= 31);
 CREATE INDEX current_record_dates ON bellhop_state.current_record USING btree (bucket, property_id, resource, from_date) WHERE ((from_date IS NOT NULL) AND (resource <> 'i'::"char"));
+CREATE INDEX current_record_endless ON bellhop_state.current_record USING btree (bucket, property_id, from_date) WHERE ((resource = 'r'::"char") AND ((to_date - from_date) > 1100));
 CREATE INDEX group_version_change ON bellhop_state.group_version USING btree (bucket, change_no) WHERE (change_no IS NOT NULL);
 CREATE INDEX inventory_version_change ON bellhop_state.inventory_version USING btree (bucket, change_no) WHERE (change_no IS NOT NULL);
 CREATE INDEX ledger_delta_long ON bellhop_state.ledger_delta USING btree (property_id, first_night) WHERE (nights > 31);

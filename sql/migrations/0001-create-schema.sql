@@ -71,6 +71,8 @@ alter table bellhop.accept_log alter column body set storage external;
 alter table bellhop.accept_log alter column layout set storage external;
 create index accept_log_request on bellhop.accept_log (request_id);
 create index accept_log_client on bellhop.accept_log (client_id, request_id);
+-- Parts with rejected records, which are few: read to explain a night.
+create index accept_log_rejected on bellhop.accept_log (client_id, request_id) where rejections is not null;
 create index accept_log_backfill on bellhop.accept_log (backfill_id, request_id) where backfill_id is not null;
 
 -- The first answer to an Idempotency-Key, for 24 hours. One transaction with the log row it names. bucket: the first one of the batch
@@ -714,6 +716,10 @@ create index group_version_change on group_version (bucket, change_no) where cha
 -- then read every record of the property (467 instead of about 20,000 records applied a second).
 create index current_record_dates on current_record (bucket, property_id, resource, from_date)
   where from_date is not null and resource <> 'i';
+
+-- Reservations with more nights than insight counts (STAY_NIGHTS_MAX), which are few and mistakes.
+create index current_record_endless on current_record (bucket, property_id, from_date)
+  where resource = 'r' and to_date - from_date > 1100;
 
 -- Room types that a property's inventory feed has named, for the warning about others.
 create table known_room_type (

@@ -56,7 +56,7 @@ export interface NightReconciliationPage extends InsightPage {
   };
   readonly roomTypes: readonly ReconciliationItem[];
   readonly findings: {
-    readonly kind: "share-counted-twice" | "cancelled-but-sold" | "unpicked-block-counted" | "unmapped-label" | "quarantined" | "changed-since-count" | "stale" | "other-room-type-booked" | "block-without-hold-counted" | "missing-reservation" | "wrong-sold-count" | (string & {});
+    readonly kind: "wrong-sold-count" | "rejected" | "quarantined" | "changed-since-count" | "stale" | "unmapped-label" | "room-type-spelling" | "virtual-room-type" | "room-type-not-listed" | "room-without-share" | "share-counted-twice" | "overlapping-stays" | "implausible-dates" | "complimentary-left-out" | "pickup-not-received" | "unpicked-block-counted" | "cancelled-but-sold" | "day-use-counted" | "other-room-type-booked" | "block-without-hold-counted" | "missing-reservation" | (string & {});
     readonly roomType: string | null;
     readonly rooms: number;
     readonly nights: number;
@@ -68,6 +68,7 @@ export interface NightReconciliationPage extends InsightPage {
       readonly index: number;
     }[];
     readonly message: string;
+    readonly action: string;
   }[];
   readonly findingCount: number;
   readonly reservations: readonly NightReservationItem[];

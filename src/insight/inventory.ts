@@ -27,6 +27,10 @@ export interface InventoryRooms<Column extends keyof typeof COLUMN> {
 export interface InventoryNight<Column extends keyof typeof COLUMN> extends StockVersion {
   /** Ordered by room type. */
   readonly rooms: readonly InventoryRooms<Column>[];
+  /** Its virtual room types. */
+  readonly virtual: readonly string[];
+  /** Rooms sold of the further entries of a room type that the record lists more than once. */
+  readonly repeated: readonly { readonly unit: string | null; readonly sold: number }[];
 }
 
 /** Sums facts by room type or in total, without virtual room types. Undefined beyond ROOM_TYPES_MAX. */
@@ -34,7 +38,7 @@ function roomsOf<Column extends keyof typeof COLUMN>(
   facts: string,
   columns: readonly Column[],
   isByRoomType: boolean,
-): InventoryRooms<Column>[] | undefined {
+): Pick<InventoryNight<Column>, "rooms" | "virtual" | "repeated"> | undefined {
   const given = factsOfText(facts);
   const roomTypes = elementsOf(given[ROOM.roomTypeCode]);
   if (roomTypes.length > ROOM_TYPES_MAX) return undefined;
@@ -45,8 +49,17 @@ function roomsOf<Column extends keyof typeof COLUMN>(
   const byUnit = new Map<string | null, Record<Column, number | null>>(
     isByRoomType ? [] : [[null, { ...nothing }]],
   );
+  const sold = elementsOf(given[COLUMN.sold]);
+  const listed = new Set<string | null>();
+  const virtual: string[] = [];
+  const repeated: { unit: string | null; sold: number }[] = [];
   roomTypes.forEach((roomType, at) => {
-    if (isVirtual[at] === "t") return;
+    if (isVirtual[at] === "t") {
+      if (roomType !== null) virtual.push(roomType);
+      return;
+    }
+    if (listed.has(roomType)) repeated.push({ unit: roomType, sold: Number(sold[at] ?? 0) });
+    listed.add(roomType);
     const unit = isByRoomType ? roomType : null;
     let counts = byUnit.get(unit);
     if (counts === undefined) {
@@ -59,9 +72,10 @@ function roomsOf<Column extends keyof typeof COLUMN>(
       if (value !== null) counts[column] = (counts[column] ?? 0) + Math.max(0, Number(value));
     }
   });
-  return [...byUnit]
+  const rooms = [...byUnit]
     .map(([unit, counts]) => ({ unit, counts }))
     .sort((left, right) => compareCodes(left.unit, right.unit));
+  return { rooms, virtual, repeated };
 }
 
 const findStock = readStatement(new URL("./sql/find-stock.sql", import.meta.url));
@@ -203,8 +217,8 @@ export async function* readInventory<Column extends keyof typeof COLUMN>(
       if (facts === undefined) continue;
       // Summing a thousand room types takes a millisecond: yield to other requests of the thread.
       if (facts.length > LONG_FACTS) await new Promise((resume) => setImmediate(resume));
-      const rooms = roomsOf(facts, columns, isByRoomType);
-      if (rooms !== undefined) yield { ...version, rooms };
+      const read = roomsOf(facts, columns, isByRoomType);
+      if (read !== undefined) yield { ...version, ...read };
     }
   }
 }

@@ -83,7 +83,7 @@ type NightRow = Pick<
   NightReservation,
   "reservationId" | "shareId" | "label" | "roomType" | "bookedRoomType" | "group" | "rooms"
 >;
-type VersionRow = Pick<
+export type VersionRow = Pick<
   NightReservation,
   "reservationId" | "arrival" | "departure" | "sourceTime" | "requestId" | "index"
 > & { readonly lateRequestId: string | null; readonly lateIndex: number | null };
@@ -117,7 +117,45 @@ export function settleNight(
   });
 }
 
+/** The version of each reservation that counts at an instant, and the newest stale one, by reservation id. */
+export async function readReservationVersions(
+  on: Queryable,
+  { bucket, propertyId }: Property,
+  keys: readonly string[],
+  at: PointInTime,
+): Promise<ReadonlyMap<string, VersionRow>> {
+  if (keys.length === 0) return new Map();
+  const values = [bucket, propertyId, keys, at.sourceUpTo, at.receivedUpTo];
+  const { rows } = await on.query<VersionRow>({ ...readVersions, values });
+  return new Map(rows.map((version) => [version.reservationId, version]));
+}
+
+/** A row of a night, settled. */
+export interface SettledNightRow extends NightRow {
+  readonly deducts: boolean | null;
+  readonly counted: number;
+}
+
 /** The first 5,000 rows of reservations that have a night, in any status, ordered by id. */
+export async function readSettledNight(
+  on: Queryable,
+  { bucket, propertyId }: Property,
+  night: string,
+  at: PointInTime,
+  statuses: PropertyStatuses,
+): Promise<SettledNightRow[]> {
+  const values = [bucket, propertyId, night, night, at.sourceUpTo, at.receivedUpTo, RESERVATIONS_MAX];
+  const rows = await sumEntries<NightRow>(on, readNight, values);
+  const deducts = rows.map(({ label }) => statuses.deducts("reservations", label));
+  const counted = settleNight(rows, deducts);
+  return rows.map((row, place) => ({
+    ...row,
+    deducts: deducts[place] ?? null,
+    counted: counted[place] ?? 0,
+  }));
+}
+
+/** The rows of a night with the versions that count. */
 export async function readNightReservations(
   on: Queryable,
   property: Property,
@@ -125,46 +163,17 @@ export async function readNightReservations(
   at: PointInTime,
   statuses: PropertyStatuses,
 ): Promise<NightReservation[]> {
-  const which = [property.bucket, property.propertyId];
-  const until = [at.sourceUpTo, at.receivedUpTo];
-  const rows = await sumEntries<NightRow>(on, readNight, [
-    ...which,
-    night,
-    night,
-    ...until,
-    RESERVATIONS_MAX,
-  ]);
-  const deducts = rows.map(({ label }) => statuses.deducts("reservations", label));
-  const counted = settleNight(rows, deducts);
-  const versions = await on.query<VersionRow>({
-    ...readVersions,
-    values: [...which, [...new Set(rows.map(({ reservationId }) => reservationId))], ...until],
-  });
-  const versionOf = new Map(versions.rows.map((version) => [version.reservationId, version]));
-  return rows.flatMap(({ reservationId, shareId, ...row }, place) => {
-    const version = versionOf.get(reservationId);
+  const rows = await readSettledNight(on, property, night, at, statuses);
+  const ids = [...new Set(rows.map(({ reservationId }) => reservationId))];
+  const versions = await readReservationVersions(on, property, ids, at);
+  return rows.flatMap(({ shareId, counted, rooms, ...row }) => {
+    const version = versions.get(row.reservationId);
     if (version === undefined) return [];
     const { lateRequestId, lateIndex, arrival, departure, sourceTime, requestId, index } = version;
     const late =
       lateRequestId === null || lateIndex === null ? null : { requestId: lateRequestId, index: lateIndex };
-    return [
-      {
-        reservationId,
-        label: row.label,
-        deducts: deducts[place] ?? null,
-        roomType: row.roomType,
-        bookedRoomType: row.bookedRoomType,
-        group: row.group,
-        shareId,
-        rooms: row.rooms,
-        counted: counted[place] ?? 0,
-        arrival,
-        departure,
-        sourceTime,
-        late,
-        requestId,
-        index,
-      },
-    ];
+    const { reservationId, label, deducts, roomType, bookedRoomType, group } = row;
+    const codes = { reservationId, label, deducts, roomType, bookedRoomType, group, shareId };
+    return [{ ...codes, rooms, counted, arrival, departure, sourceTime, late, requestId, index }];
   });
 }

@@ -1,13 +1,18 @@
 import { addDays } from "#contract/dates.ts";
 import type { Position } from "../platform/http/position.ts";
+import { NightsAround } from "./causes.ts";
 import { count, listField, type ValuesOf } from "./fields.ts";
-import { FINDING, findingsOf, readQuarantinedRecords } from "./findings.ts";
+import { FINDING } from "./finding.ts";
+import { findingsOf } from "./findings.ts";
 import type { Asked, Insight, InsightResult } from "./insight.ts";
+import { readNightDetails } from "./night-details.ts";
+import { differencesAround, pickedUpOf } from "./night-differences.ts";
 import { NIGHT_RESERVATION_FIELDS, type NightReservation, readNightReservations } from "./night-rooms.ts";
 import { laidOutOf } from "./paging.ts";
 import { NIGHT_PARAMETERS } from "./parameters.ts";
 import { pointInTimeOf, QuestionTooLarge } from "./question.ts";
 import { NIGHT_EXAMPLE, NIGHT_FIELDS, NightSums, reconcile } from "./reconciliation.ts";
+import { readWithheldRecords } from "./withheld-records.ts";
 
 const NIGHTS_AROUND = 31;
 const FINDINGS_MAX = 100;
@@ -36,34 +41,38 @@ async function reconcileNight(
   const { property } = question;
   const { statuses } = queryContext;
   const at = pointInTimeOf(question);
-  const around = { first: addDays(stayDate, -NIGHTS_AROUND), last: addDays(stayDate, NIGHTS_AROUND) };
-  if ((await laidOutOf(client, property, around, true)) > LAID_OUT_MAX) throw new QuestionTooLarge(around);
-  const { blocks, masters, nights } = await reconcile(client, question, around, queryContext);
+  const window = { first: addDays(stayDate, -NIGHTS_AROUND), last: addDays(stayDate, NIGHTS_AROUND) };
+  if ((await laidOutOf(client, property, window, true)) > LAID_OUT_MAX) throw new QuestionTooLarge(window);
+  const { settled, blocks, masters, nights } = await reconcile(client, question, window, queryContext);
   const sums = new Map<string, NightSums>();
   for await (const one of nights) sums.set(one.night, one);
   const reservations = await readNightReservations(client, property, stayDate, at, statuses);
-  const quarantined = await readQuarantinedRecords(client, property, stayDate, at, statuses);
   const asked = sums.get(stayDate) ?? new NightSums(stayDate);
   const roomTypes = asked.byRoomType();
-  const findings = findingsOf(
-    {
-      night: stayDate,
-      reservations,
-      quarantined,
-      blocks: blocks.get(stayDate) ?? [],
-      masters,
-      report: asked.report,
-      differenceOf: (night, roomType) => sums.get(night)?.differenceOf(roomType),
-    },
-    roomTypes.map(({ roomType = null }) => roomType),
-  );
-  return {
-    night: asked.total(),
-    roomTypes,
-    findings: findings.slice(0, FINDINGS_MAX),
-    findingCount: findings.length,
+  const answer = { night: asked.total(), roomTypes, reservations };
+  const differs = (roomType: string | null) => (asked.differenceOf(roomType) ?? 0) !== 0;
+  const differing = roomTypes.flatMap(({ roomType = null }) => (differs(roomType) ? [roomType] : []));
+  if (differing.length === 0) return { ...answer, findings: [], findingCount: 0 };
+  const around = new NightsAround(stayDate, NIGHTS_AROUND);
+  const { report } = asked;
+  const counted = { countedAt: report?.source_time, differs };
+  const found = await readNightDetails(client, property, stayDate, at, counted, statuses, reservations);
+  const evidence = {
+    around,
+    report,
     reservations,
+    details: found.details,
+    changed: found.changed,
+    withheld: await readWithheldRecords(client, question, stayDate, at, statuses, found.once),
+    blocks,
+    masters,
+    pickedUp: pickedUpOf(settled),
+    differencesOf: differencesAround(around.nights, sums),
+    countedAt: (night: string) => sums.get(night)?.report?.source_time,
+    isListed: (roomType: string) =>
+      [...sums.values()].some((one) => one.report?.rooms.some(({ unit }) => unit === roomType)),
   };
+  return { ...answer, ...(await findingsOf(evidence, differing)) };
 }
 
 /** A page of a night's reservations; the position is an offset. */

@@ -60,7 +60,8 @@ export const NIGHT_EXAMPLE = {
 };
 
 const REPORTED = ["sold", "transient", "grouped"] as const;
-export type ReportedNight = InventoryNight<(typeof REPORTED)[number]>;
+const COLUMNS = [...REPORTED, "capacity"] as const;
+export type ReportedNight = InventoryNight<(typeof COLUMNS)[number]>;
 
 interface Sum {
   sold: number | null;
@@ -121,6 +122,15 @@ export class NightSums {
     return sum === undefined ? 0 : (sum.sold ?? 0) - sum.rebuiltTransient - sum.rebuiltGroup;
   }
 
+  /** The same of transient and of group rooms; undefined if their count is not reported, or does not add up. */
+  partsOf(roomType: string | null): { readonly transient: number; readonly grouped: number } | undefined {
+    const sum = this.#sums.get(roomType);
+    if (this.report === undefined || sum === undefined) return undefined;
+    const { sold, transient, grouped, rebuiltTransient, rebuiltGroup } = sum;
+    if (transient === null || grouped === null || transient + grouped !== sold) return undefined;
+    return { transient: transient - rebuiltTransient, grouped: grouped - rebuiltGroup };
+  }
+
   /** Every room type named by inventory, a reservation or a block. */
   byRoomType(): ReconciledNight[] {
     return [...this.#sums]
@@ -164,6 +174,8 @@ export class NightSums {
 
 /** Reconciled nights and the blocks used. */
 interface Reconciliation {
+  /** By night. */
+  readonly settled: ReadonlyMap<string, readonly SettledRooms[]>;
   readonly blocks: ReadonlyMap<string, readonly BlockNight[]>;
   readonly masters: ReadonlyMap<string, GroupMaster>;
   /** Each night of the window in turn. */
@@ -190,7 +202,7 @@ export async function reconcile(
   const settledOf = Map.groupBy(settled, ({ night }) => night);
   const blocks = Map.groupBy(nights, ({ night }) => night);
   async function* sums(): AsyncGenerator<NightSums, void, undefined> {
-    const inventory = readInventory(on, question, window, REPORTED, true);
+    const inventory = readInventory(on, question, window, COLUMNS, true);
     let next = await inventory.next();
     for (let night = window.first; night <= window.last; night = addDays(night, 1)) {
       const report = next.done !== true && next.value.night === night ? next.value : undefined;
@@ -200,7 +212,7 @@ export async function reconcile(
       if (night === "9999-12-31") return;
     }
   }
-  return { blocks, masters, nights: sums() };
+  return { settled: settledOf, blocks, masters, nights: sums() };
 }
 
 const RECONCILIATION_POSITION: PositionShape = [isNight, isFlag, isCode];

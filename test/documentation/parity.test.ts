@@ -12,7 +12,7 @@ import type { QuarantineCode } from "../../src/apply/state/record.ts";
 import { PARTNER_VARIABLES, readConfig } from "../../src/config.ts";
 import { SETTINGS } from "../../src/config-table.ts";
 import { SCOPES } from "../../src/identity/permissions.ts";
-import { FINDING_KINDS } from "../../src/insight/findings.ts";
+import { FINDING_KINDS } from "../../src/insight/finding.ts";
 import { buildOpenApiDocument } from "../../src/openapi/document.ts";
 import { createSurveyMetrics } from "../../src/operations/metrics/survey.ts";
 import { ERRORS } from "../../src/platform/errors/registry.ts";

@@ -203,13 +203,15 @@ interface Cause {
   /** The room nights it explains, counted on the nights where it applies. */
   readonly rooms: number;
   readonly nights: readonly string[];
+  /** The sum, over the nights, of 1 divided by the kind's first place among the findings. */
+  readonly places: number;
   /** Distinct findings: one that covers several nights is returned with each. */
   readonly candidates: readonly Finding[];
 }
 
 const isFitting = ({ nights, nightsExplained }: Finding) => nights > 0 && nightsExplained === nights;
 
-/** The service lists the most likely cause of a night first; ties keep that order. */
+/** Of several nights, the kinds that come first on most of them; the service lists the likeliest cause of a night first. */
 function causesOf(answers: readonly NightReconciliationAnswer[]): readonly Cause[] {
   const found = answers.flatMap((answer) => answer.findings.map((finding) => ({ answer, finding })));
   const causes = [...Map.groupBy(found, ({ finding }) => finding.kind)].map(([kind, cases]): Cause => {
@@ -226,15 +228,18 @@ function causesOf(answers: readonly NightReconciliationAnswer[]): readonly Cause
         const explained = fitting.reduce((sum, { finding }) => sum + Math.abs(finding.rooms), 0);
         rooms += Math.min(explained, Math.abs(difference ?? 0));
       }
+    let places = 0;
+    for (const [{ findings }] of byNight) places += 1 / (1 + findings.findIndex((one) => one.kind === kind));
     const candidates = new Map(cases.map(({ finding }) => [keyOfFinding(finding), finding]));
     return {
       kind,
       rooms,
       nights: [...byNight.keys()].map(({ night }) => night.stayDate).toSorted(),
       candidates: [...candidates.values()],
+      places,
     };
   });
-  return causes.toSorted((one, other) => other.rooms - one.rooms);
+  return causes.toSorted((one, other) => other.places - one.places || other.rooms - one.rooms);
 }
 
 const keyOfFinding = ({ kind, roomType, rooms, message, records }: Finding) =>
@@ -257,7 +262,7 @@ function Causes({ answers, codes }: { answers: readonly NightReconciliationAnswe
           <Table
             caption={`Candidates: ${wordsOf(kind)}`}
             narrow="scroll"
-            rows={candidates.toSorted((a, b) => Number(isFitting(b)) - Number(isFitting(a)))}
+            rows={candidates}
             keyOf={keyOfFinding}
             columns={findingColumns(codes)}
           />
@@ -386,6 +391,7 @@ function Night({ answer, codes }: { answer: NightReconciliationAnswer; codes: Pr
 function findingColumns(codes: PropertyCodes): readonly Column<Finding>[] {
   return [
     { head: "Why", prose: true, cell: ({ message }) => message },
+    { head: "What to do", prose: true, cell: ({ action }) => action },
     { head: "Room type", cell: ({ roomType }) => orDash(roomType) },
     figure("Rooms", ({ rooms }) => rooms, writeSigned),
     {
