@@ -23,6 +23,7 @@ import { ConsoleError } from "../platform/errors/console-registry.ts";
 import { firstOf, type Position, type PositionShape } from "../platform/http/position.ts";
 import { checkOrder } from "../platform/http/read-parameters.ts";
 import { type AuthAdmin, AuthInputError } from "./admin.ts";
+import { confineDetail } from "./audit-detail.ts";
 import {
   type ClientChanges,
   clientsWithin,
@@ -236,7 +237,9 @@ async function listAudit(pool: pg.Pool, { query, operator }: Asked, { start, lim
   const hasNext = isCut || (rows[0]?.examined ?? 0) === count;
   const last = isCut ? page.at(-1) : rows.at(-1);
   return {
-    items: page.map(({ matches: _matches, examined: _examined, ...entry }) => entry),
+    items: page.map(({ matches: _matches, examined: _examined, detail, ...entry }) => {
+      return { ...entry, detail: confineDetail(detail, scope) };
+    }),
     next: hasNext && last !== undefined ? [last.auditId] : null,
   };
 }

@@ -344,6 +344,38 @@ describe("operators", () => {
     assert.ok(!items.some(({ name }) => name === "new-clerk"));
   });
 
+  test("the audit shows an admin no codes of grants that are outside theirs", async () => {
+    const [{ admin, code }, { code: foreign }] = pair();
+    const grants = [code, foreign].map((clientCode) => ({ clientCode, propertyCode: "LIS01" }));
+    const { clientId } = await everything.change<{ clientId: string }>("clients", {
+      name: "Once of both",
+      scopes: ["read"],
+      grants,
+    });
+    const removed = grants.slice(1);
+    await everything.change(`clients/${clientId}/update`, { removeGrants: removed });
+    await everything.change("operators", {
+      name: "once-of-both",
+      role: "viewer",
+      grants: [code, foreign].map((one) => `${one}/LIS01`),
+    });
+    await everything.change("operators/once-of-both/set", { grants: [`${code}/LIS01`] });
+    const detailsOf = async (by: ConsoleSession) =>
+      (await by.read<Page<AuditItem>>("audit?limit=20")).items
+        .filter((item) => item.clientId === clientId || item.detail["operator"] === "once-of-both")
+        .map(({ what, detail }) => [what, JSON.stringify(detail)] as const);
+    const seen = await detailsOf(admin);
+    assert.deepEqual(
+      seen.map(([what]) => what),
+      ["set-operator-rights", "create-operator", "update-client", "create-client"],
+    );
+    for (const [what, detail] of seen) assert.ok(!detail.includes(foreign), `${what}: ${detail}`);
+    for (const at of [1, 2, 3]) assert.match(seen[at]?.[1] ?? "", /"and 1 outside your properties"/);
+    assert.match(seen[3]?.[1] ?? "", RegExp(code));
+    for (const [what, detail] of (await detailsOf(everything)).slice(1))
+      assert.match(detail, RegExp(foreign), what);
+  });
+
   test("a reused name does not inherit the audit entries of its previous owner", async () => {
     const [{ admin }] = pair();
     const who = { pool: service.pool, who: "cli:test" };
