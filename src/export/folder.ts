@@ -3,6 +3,7 @@ import { readdir, readFile, rename, rm } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { OperatorError } from "../platform/errors/operator-error.ts";
 import { makeDirectory } from "../platform/runtime/make-directory.ts";
+import { createOwnFile } from "../platform/runtime/own-files.ts";
 import type { Column } from "./columns.ts";
 import type { ExportedFile, Format } from "./row-file.ts";
 import { TABLE_NAMES, type TableName } from "./tables.ts";
@@ -140,7 +141,7 @@ export class ExportFolder {
   /** Replaces a file atomically and durably. */
   async #replace(name: string, content: object): Promise<void> {
     const path = join(this.directory, name);
-    const file = openSync(`${path}.partial`, "w", 0o600);
+    const file = createOwnFile(`${path}.partial`);
     // On a full disk a write may be partial without an error; writeFileSync writes everything or throws.
     writeFileSync(file, `${JSON.stringify(content, null, 1)}\n`);
     fsyncSync(file);

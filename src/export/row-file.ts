@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
-import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, writeSync } from "node:fs";
+import { closeSync, fsyncSync, mkdirSync, renameSync, writeSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { constants, zstdCompressSync } from "node:zlib";
 import { ByteWriter, ParquetWriter } from "hyparquet-writer";
+import { createOwnFile } from "../platform/runtime/own-files.ts";
 import { type Batch, type Column, type ColumnType, plainValue, type Value } from "./columns.ts";
 
 export const FORMATS = ["parquet", "csv", "ndjson"] as const;
@@ -184,7 +185,7 @@ export class RowFile {
     this.#named = named;
     this.#encoder = encoderOf(format, columns);
     mkdirSync(dirname(this.#path), { recursive: true, mode: 0o700 });
-    this.#file = openSync(`${this.#path}${PARTIAL}`, "w", 0o600);
+    this.#file = createOwnFile(`${this.#path}${PARTIAL}`);
   }
 
   get rows(): number {

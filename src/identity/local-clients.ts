@@ -1,6 +1,7 @@
-import { readFile, rm, writeFile } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { SANDBOX_CLIENT_CODE } from "../config.ts";
+import { readOwnFile, replaceOwnFile } from "../platform/runtime/own-files.ts";
 import type { AuthAdmin } from "./admin.ts";
 import type { AuthInternals } from "./authenticator.ts";
 import { type ClientSummary, createClient, listClients, revokeClient, updateClient } from "./client-admin.ts";
@@ -19,7 +20,7 @@ const simulatorFile = (dataDir: string): string => join(dataDir, "simulator-clie
 
 async function readKept(file: string): Promise<LocalClient | undefined> {
   try {
-    return JSON.parse(await readFile(file, "utf8")) as LocalClient;
+    return JSON.parse((await readOwnFile(file)) ?? "") as LocalClient;
   } catch {
     return undefined;
   }
@@ -50,7 +51,7 @@ async function createKept(
     tokenBurst: null,
     replyToOrigins: [],
   });
-  await writeFile(file, `${JSON.stringify({ clientId, clientSecret }, null, 2)}\n`, { mode: 0o600 });
+  await replaceOwnFile(file, `${JSON.stringify({ clientId, clientSecret }, null, 2)}\n`);
   return { clientId, clientSecret };
 }
 

@@ -46,7 +46,8 @@ async function withConnectionOf<Result>(
   const server = await findServer(await clusterOf(dataDir));
   if (server === undefined) throw new Error(`No PostgreSQL runs in ${dataDir}.`);
   const host = "host" in server.listen ? server.listen.host : server.listen.socketDirectory;
-  const password = (await readFile(join(dataDir, "postgres-password"), "utf8")).trim();
+  const file = user === "postgres" ? "postgres-superuser-password" : "postgres-password";
+  const password = (await readFile(join(dataDir, file), "utf8")).trim();
   const { port } = server.listen;
   const config = clientConfig({ host, port, user, password, database }, "on");
   const pool = new pg.Pool({ ...config, application_name: LOOKER, max: 1 });

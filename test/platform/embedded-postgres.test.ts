@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { after, afterEach, test } from "node:test";
+import { clientConfig, withSession } from "../../src/platform/db/connection.ts";
 import {
   findServer,
   processActivities,
@@ -256,8 +257,10 @@ test("the password is readable by the owner alone, and the server is not on the 
   const service = await heldAndReady();
   const { rows } = await service.query("select current_setting('listen_addresses') as addresses");
   assert.deepEqual(rows, [{ addresses: "" }]);
-  const { mode } = await stat(`${dataDir}/postgres-password`);
-  assert.equal(mode & 0o777, 0o600);
+  for (const name of ["postgres-password", "postgres-superuser-password"]) {
+    const { mode } = await stat(`${dataDir}/${name}`);
+    assert.equal(mode & 0o777, 0o600, name);
+  }
   const hba = await readFile(`${cluster}/pg_hba.conf`, "utf8");
   const methods = hba
     .split("\n")
@@ -265,6 +268,44 @@ test("the password is readable by the owner alone, and the server is not on the 
     .map((line) => line.trim().split(/\s+/).at(-1));
   assert.deepEqual([...new Set(methods)], ["scram-sha-256"]);
   await service.kill("SIGTERM");
+});
+
+test("the superuser has a password of its own, also in a directory where it once shared the service's", async () => {
+  const passwordOf = async (name: string) => (await readFile(`${dataDir}/${name}`, "utf8")).trim();
+  /** `opened`, or the SQLSTATE of the refusal. */
+  const logIn = async (user: string, password: string, statement = "select") => {
+    const address = { host: cluster, port: 5432, user, password, database: "postgres" };
+    return await withSession(clientConfig(address), "start", (client) => client.query(statement)).then(
+      () => "opened",
+      ({ code }: { code?: string }) => code,
+    );
+  };
+  let service = await heldAndReady();
+  const shared = await passwordOf("postgres-password");
+  const own = await passwordOf("postgres-superuser-password");
+  assert.deepEqual([await logIn("bellhop", shared), await logIn("postgres", own)], ["opened", "opened"]);
+  assert.deepEqual([await logIn("postgres", shared), await logIn("bellhop", own)], ["28P01", "28P01"]);
+  assert.equal(await logIn("postgres", own, `alter role postgres password '${shared}'`), "opened");
+  await service.kill("SIGTERM");
+  await rm(`${dataDir}/postgres-superuser-password`);
+
+  service = await heldAndReady();
+  const fresh = await passwordOf("postgres-superuser-password");
+  assert.notEqual(fresh, own);
+  assert.equal(await passwordOf("postgres-password"), shared);
+  assert.deepEqual([await logIn("postgres", fresh), await logIn("postgres", shared)], ["opened", "28P01"]);
+  await service.kill("SIGTERM");
+
+  await writeFile(`${dataDir}/postgres-password`, "another\n");
+  service = await heldAndReady();
+  assert.deepEqual([await logIn("bellhop", "another"), await logIn("bellhop", shared)], ["opened", "28P01"]);
+  await service.kill("SIGTERM");
+  await writeFile(`${dataDir}/postgres-superuser-password`, "wrong\n");
+  assert.match(
+    (await hold().said()).refused ?? "",
+    /postgres-superuser-password is not the superuser's password of .*: restore the file/,
+  );
+  await writeFile(`${dataDir}/postgres-superuser-password`, `${fresh}\n`);
 });
 
 test("a directory of another major version is refused in one clear line, untouched", async () => {

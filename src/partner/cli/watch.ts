@@ -1,4 +1,4 @@
-import { readFileSync, renameSync, writeFileSync } from "node:fs";
+import { closeSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import type { FeedPosition, RequestStatus } from "#client";
 import { RESOURCES } from "#contract/resource.ts";
 import {
@@ -16,6 +16,7 @@ import { type Columns, fields, itemTable } from "../../cli/output.ts";
 import { untilStopped } from "../../cli/stop-signals.ts";
 import { UsageError } from "../../platform/errors/operator-error.ts";
 import { spanText } from "../../platform/runtime/amounts.ts";
+import { createOwnFile } from "../../platform/runtime/own-files.ts";
 import { CREDENTIALS_DETAILS, PARTNER_OPTIONS, partnerClient, readPartner } from "../partner-client.ts";
 
 const LISTED = 20;
@@ -55,7 +56,9 @@ function readCursor(path: string | undefined): string | undefined {
 
 /** Written to a temporary file and renamed, so that a kill leaves the previous or the new cursor. */
 function saveCursor(path: string, { cursor }: FeedPosition): void {
-  writeFileSync(`${path}.new`, `${cursor}\n`);
+  const file = createOwnFile(`${path}.new`);
+  writeFileSync(file, `${cursor}\n`);
+  closeSync(file);
   renameSync(`${path}.new`, path);
 }
 

@@ -6,9 +6,14 @@ import type pg from "pg";
 import type { Logger } from "../telemetry/log.ts";
 import { clientConfig, openSession, type ServerAddress } from "./connection.ts";
 import { type Binaries, findBinaries } from "./embedded/binaries.ts";
-import { ensureCluster, ensureServiceRole, serviceAddress } from "./embedded/cluster.ts";
+import { ensureCluster, ensureServiceRole, isWrongPassword, serviceAddress } from "./embedded/cluster.ts";
 import { type FileLock, tryLock, waitForLock } from "./embedded/file-lock.ts";
-import { EmbeddedPostgresError, prepareHome, type ServerHome } from "./embedded/home.ts";
+import {
+  EmbeddedPostgresError,
+  prepareHome,
+  type ServerHome,
+  SUPERUSER_PASSWORD_FILE,
+} from "./embedded/home.ts";
 import {
   endSurvivors,
   findServer,
@@ -274,9 +279,9 @@ async function askForSession(
     return "opened";
   } catch (error) {
     const { code } = error as { code?: string };
-    if (code === "28P01") {
+    if (isWrongPassword(error)) {
       throw new EmbeddedPostgresError(
-        `${home.dataDir}/postgres-password is not the password of ${home.dataDirectory}: restore the file.`,
+        `${home.dataDir}/${SUPERUSER_PASSWORD_FILE} is not the superuser's password of ${home.dataDirectory}: restore the file.`,
         { cause: error },
       );
     }

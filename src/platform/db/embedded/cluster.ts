@@ -35,7 +35,7 @@ async function initialise(home: ServerHome, binaries: Binaries): Promise<void> {
   const passwordFile = join(staging, "password");
   try {
     await mkdir(staging, { mode: 0o700 });
-    await writeFile(passwordFile, `${home.password}\n`, { mode: 0o600 });
+    await writeFile(passwordFile, `${home.superuserPassword}\n`, { mode: 0o600, flag: "wx" });
     if (home.user !== undefined) {
       for (const path of [staging, passwordFile]) await chown(path, home.user.uid, home.user.gid);
     }
@@ -106,20 +106,48 @@ function isAlive(pid: number): boolean {
 }
 
 export function serviceAddress(home: ServerHome, listen: ListenAddress): ServerAddress {
-  return address(home, listen, SERVICE_ROLE, SERVICE_ROLE);
+  const { password } = home;
+  return { ...placeOf(listen), user: SERVICE_ROLE, password, database: SERVICE_ROLE };
 }
 
-function address(home: ServerHome, listen: ListenAddress, user: string, database: string): ServerAddress {
-  const host = "host" in listen ? listen.host : listen.socketDirectory;
-  return { host, port: listen.port, user, password: home.password, database };
+function placeOf(listen: ListenAddress): { readonly host: string; readonly port: number } {
+  return { host: "host" in listen ? listen.host : listen.socketDirectory, port: listen.port };
+}
+
+/** The password does not match (SQLSTATE invalid_password). */
+export const isWrongPassword = (error: unknown) => (error as { code?: string }).code === "28P01";
+
+/** Runs `work` as superuser. Until a start has finished with it, a cluster of an earlier version has the service's password for both. */
+async function asSuperuser(
+  home: ServerHome,
+  listen: ListenAddress,
+  work: (client: pg.Client) => Promise<void>,
+): Promise<void> {
+  const run = (password: string, also: (client: pg.Client) => Promise<void>) => {
+    const address = { ...placeOf(listen), user: SUPERUSER, password, database: "postgres" };
+    return withSession(clientConfig(address), "start", also);
+  };
+  try {
+    await run(home.superuserPassword, work);
+  } catch (error) {
+    if (!isWrongPassword(error)) throw error;
+    await run(home.password, async (client) => {
+      await client.query(setPassword(SUPERUSER, home.superuserPassword));
+      await work(client);
+    });
+  }
+}
+
+function setPassword(role: string, password: string): string {
+  return `alter role ${role} password ${pg.escapeLiteral(password)}`;
 }
 
 /**
- * Connects as superuser and creates the service's role and database if missing, as after an interrupted start. Throws
- * pg's error while the server accepts no connections.
+ * Connects as superuser and creates the service's role and database if missing, as after an interrupted start. Sets the role's password if
+ * its file was replaced. Throws pg's error while the server accepts no connections.
  */
 export async function ensureServiceRole(home: ServerHome, listen: ListenAddress): Promise<void> {
-  await withSession(clientConfig(address(home, listen, SUPERUSER, "postgres")), "start", async (client) => {
+  await asSuperuser(home, listen, async (client) => {
     const { rows } = await client.query<{ role: boolean; database: boolean }>(
       `select exists (select from pg_roles where rolname = $1) as role,
               exists (select from pg_database where datname = $1) as database`,
@@ -132,5 +160,11 @@ export async function ensureServiceRole(home: ServerHome, listen: ListenAddress)
     }
     if (rows[0]?.database !== true)
       await client.query(`create database ${SERVICE_ROLE} owner ${SERVICE_ROLE}`);
+    await withSession(clientConfig(serviceAddress(home, listen)), "start", async () => undefined).catch(
+      async (error: unknown) => {
+        if (!isWrongPassword(error)) throw error;
+        await client.query(setPassword(SERVICE_ROLE, home.password));
+      },
+    );
   });
 }

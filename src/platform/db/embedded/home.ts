@@ -1,10 +1,11 @@
 import { spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
-import { access, chmod, constants, link, mkdir, open, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { access, chmod, constants, link, mkdir, open, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { OperatorError } from "../../errors/operator-error.ts";
 import { makeDirectory } from "../../runtime/make-directory.ts";
+import { demandOwnDirectory, readOwnFile } from "../../runtime/own-files.ts";
 
 /** The account of the server if the service runs as root, as which PostgreSQL refuses to run. */
 export interface ServerUser {
@@ -74,7 +75,9 @@ export interface ServerHome {
   readonly user: ServerUser | undefined;
   /** The destination of copied programs, if needed. */
   readonly copiesDirectory: string;
+  /** Of the service's role. */
   readonly password: string;
+  readonly superuserPassword: string;
 }
 
 /** The system's directory for program state. */
@@ -88,6 +91,8 @@ const STATE_DIRECTORY = process.platform === "darwin" ? "/var/db/bellhop" : "/va
 export async function prepareHome(dataDir: string): Promise<ServerHome> {
   const isRoot = process.getuid?.() === 0;
   await makeDataDirectory(dataDir, isRoot ? 0o755 : 0o700);
+  // PostgreSQL checks its own directory, which belongs to its user.
+  await demandOwnDirectory(dataDir, "DATA_DIR", ["postgres"]).catch(refuse);
   const directory = await locate(dataDir, isRoot);
   const dataDirectory = join(directory, "postgres");
   const user = chooseServerUser((await exists(dataDirectory)) ? dataDirectory : undefined);
@@ -102,8 +107,20 @@ export async function prepareHome(dataDir: string): Promise<ServerHome> {
     dataDirectory,
     user,
     copiesDirectory: isRoot ? await makeReachable(STATE_DIRECTORY) : dataDir,
-    password: await readOrCreate(join(dataDir, "postgres-password"), randomBytes(32).toString("base64url")),
+    password: await readOrCreatePassword(join(dataDir, "postgres-password")),
+    superuserPassword: await readOrCreatePassword(join(dataDir, SUPERUSER_PASSWORD_FILE)),
   };
+}
+
+export const SUPERUSER_PASSWORD_FILE = "postgres-superuser-password";
+
+function readOrCreatePassword(path: string): Promise<string> {
+  return readOrCreate(path, randomBytes(32).toString("base64url"));
+}
+
+function refuse(error: unknown): never {
+  if (error instanceof OperatorError) throw new EmbeddedPostgresError(error.message, { cause: error });
+  throw error;
 }
 
 /** Whether DATA_DIR contains or names a cluster. Creates nothing. */
@@ -113,14 +130,14 @@ export async function hasCluster(dataDir: string): Promise<boolean> {
 
 async function locate(dataDir: string, isRoot: boolean): Promise<string> {
   const pointer = join(dataDir, "postgres-location");
-  const pointed = await readFile(pointer, "utf8").catch(() => undefined);
-  if (pointed !== undefined) return await followPointer(pointer, pointed.trim());
+  const pointed = await readIfPresent(pointer);
+  if (pointed !== undefined) return await followPointer(pointer, pointed);
   if (!isRoot || (await exists(join(dataDir, "postgres")))) return dataDir;
   const user = chooseServerUser(undefined);
   if (canEnter(user, dataDir)) return dataDir;
   const own = join(await makeReachable(STATE_DIRECTORY), randomBytes(6).toString("hex"));
   await makeReachable(own);
-  await writeFile(join(own, "belongs-to"), `${dataDir}\n`);
+  await writeFile(join(own, "belongs-to"), `${dataDir}\n`, { flag: "wx" });
   if (!canEnter(user, own)) {
     throw new EmbeddedPostgresError(
       `PostgreSQL's user can enter neither ${dataDir} nor ${own}: set DATA_DIR to a directory that it can enter.`,
@@ -201,7 +218,7 @@ async function readOrCreate(path: string, text: string): Promise<string> {
     return text;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-    return (await readFile(path, "utf8")).trim();
+    return (await readIfPresent(path)) ?? text;
   } finally {
     await rm(staging, { force: true });
   }
@@ -209,9 +226,9 @@ async function readOrCreate(path: string, text: string): Promise<string> {
 
 async function readIfPresent(path: string): Promise<string | undefined> {
   try {
-    return (await readFile(path, "utf8")).trim();
+    return (await readOwnFile(path))?.trim();
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    if (error instanceof OperatorError) refuse(error);
     throw new EmbeddedPostgresError(`${path} cannot be read: start as its owner.`, {
       cause: error,
     });

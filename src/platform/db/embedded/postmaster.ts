@@ -1,9 +1,10 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
-import { closeSync, openSync } from "node:fs";
+import { closeSync } from "node:fs";
 import { readdir, readFile, readlink, realpath, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
+import { createOwnFile } from "../../runtime/own-files.ts";
 import type { Binaries } from "./binaries.ts";
 import { EmbeddedPostgresError, type ServerHome, spawnIdentity } from "./home.ts";
 
@@ -233,7 +234,7 @@ export async function spawnPostmaster(
 ): Promise<ChildProcess> {
   const directory = await realpath(home.dataDirectory);
   const settings = Object.entries(serverSettings(listen, clusterName(directory)));
-  const output = openSync(startLogPath(home), "w", 0o600);
+  const output = createOwnFile(startLogPath(home));
   const child = spawn(
     binaries.postgres,
     ["-D", directory, ...settings.flatMap(([name, value]) => ["-c", `${name}=${value}`])],
