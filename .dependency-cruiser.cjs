@@ -21,7 +21,7 @@ const FEATURES = {
   privacy: ["ingest", "apply", "query", "retention", "settings", "identity", "webhooks"],
   operations: ["config.ts", "ingest", "apply", "query", "insight", "settings", "retention", "privacy", "webhooks", "backfill", "identity", "console"],
   export: ["ingest", "apply", "query", "insight", "identity/audit.ts"],
-  partner: ["identity/local-clients.ts", "config.ts"],
+  partner: ["identity/local-clients.ts", "identity/cli", "config.ts"],
   console: ["identity", "query", "webhooks/address-rules.ts"],
   cli: ["config.ts", "identity", "ingest/log/payload-keys.ts", "operations/backup/backup-error.ts"],
   openapi: ["identity", "ingest", "query", "insight", "backfill", "webhooks", "certification"],

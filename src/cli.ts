@@ -24,7 +24,7 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
   },
   "Clients, keys and operators": {
     client: ["API clients: credentials, grants, scopes, limits", () => import("./identity/cli/client.ts")],
-    token: ["issue or revoke an access token for testing", () => import("./identity/cli/token.ts")],
+    token: ["print, issue or revoke an access token", () => import("./partner/cli/token.ts")],
     operator: ["operators of the console", () => import("./identity/cli/operator.ts")],
     key: ["keys that sign tokens", () => import("./identity/cli/key.ts")],
     pepper: ["peppers that client secrets are hashed with", () => import("./identity/cli/pepper.ts")],

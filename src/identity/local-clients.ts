@@ -14,8 +14,10 @@ export interface LocalClient {
 }
 
 const WHO = "serve:sandbox";
+/** Scripts, Postman and a restarted application take a token at each run: developers must not wait for the next one. */
+const LOCAL_TOKEN_BURST = 1_000;
 
-const sandboxFile = (dataDir: string): string => join(dataDir, "sandbox-client.json");
+export const sandboxFile = (dataDir: string): string => join(dataDir, "sandbox-client.json");
 const simulatorFile = (dataDir: string): string => join(dataDir, "simulator-client.json");
 
 async function readKept(file: string): Promise<LocalClient | undefined> {
@@ -48,7 +50,7 @@ async function createKept(
     scopes: [...TOKEN_SCOPES],
     requestRate: null,
     requestBurst: null,
-    tokenBurst: null,
+    tokenBurst: LOCAL_TOKEN_BURST,
     replyToOrigins: [],
   });
   await replaceOwnFile(file, `${JSON.stringify({ clientId, clientSecret }, null, 2)}\n`);

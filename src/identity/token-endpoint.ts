@@ -161,7 +161,7 @@ async function requireAllowance(
   if (allowance.allowed) return allowance;
   if (client.certificationId !== null) watch?.limited(client.certificationId);
   const { burst, waitSeconds } = allowance;
-  const description = `rate limit exceeded: ${burst} of ${burst} tokens are used; the next one is available in ${spanText(waitSeconds)}. Reuse each token until it expires.`;
+  const description = `rate limit exceeded: ${burst} of ${burst} tokens are used; the next one is available in ${spanText(waitSeconds)}. Store the token and reuse it between runs until it expires.`;
   throw new OAuthError("temporarily_unavailable", description, {
     headers: { "retry-after": String(waitSeconds), ...rateLimitHeaders(allowance) },
   });

@@ -1,13 +1,20 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { flag, type Noun, text, verb } from "../cli/command.ts";
 import { type Config, readConfig, SANDBOX_CLIENT_CODE } from "../config.ts";
-import { closeSandbox, type LocalClient, openSandbox } from "../identity/local-clients.ts";
+import { closeSandbox, type LocalClient, openSandbox, sandboxFile } from "../identity/local-clients.ts";
 import { hasOperators } from "../identity/operators.ts";
 import { createLogger, type Logger } from "../platform/telemetry/log.ts";
 import { type Service, startService } from "./service.ts";
 
 /** A drain must end within 10 s. Accepted batches are in the log already. */
 const DRAIN_MS_MAX = 9_500;
+
+/** The value of CLIENT_SECRET for a shell. A log that is not a terminal is kept, so there it is read from the file. */
+function shownSecret({ clientSecret }: LocalClient, { dataDir }: Config): string {
+  if (process.stdout.isTTY) return clientSecret;
+  const file = `'${sandboxFile(dataDir).replaceAll("'", "'\\''")}'`;
+  return `"$(sed -n 's/.*"clientSecret": "\\(.*\\)".*/\\1/p' ${file})"`;
+}
 
 /** Instructions for a first 202 and the console. */
 function welcome(
@@ -20,13 +27,14 @@ function welcome(
   const auth = config.authUrl ?? config.baseUrl ?? service.authAddress;
   const lines = [
     "",
-    `Bellhop listens on ${service.address}   Documentation: ${base}/docs   Console: ${base}/console`,
+    `Bellhop listens on ${service.address}`,
+    `Documentation:     ${base}/docs`,
+    `Console:           ${base}/console`,
     ...(hasOperator
       ? []
       : ["The console has no operator yet. Create one: npm run -s bellhop operator create NAME"]),
   ];
   if (client === undefined) return [...lines, ""];
-  const { clientId, clientSecret } = client;
   const record = {
     clientCode: SANDBOX_CLIENT_CODE,
     propertyCode: "LON01",
@@ -39,7 +47,7 @@ function welcome(
     "",
     `Sandbox client, which may push ${SANDBOX_CLIENT_CODE}/*. Paste this to get a token, send a batch and read its outcome:`,
     "",
-    `  export BASE_URL=${base} CLIENT_ID=${clientId} CLIENT_SECRET=${clientSecret}`,
+    `  export BASE_URL=${base} CLIENT_ID=${client.clientId} CLIENT_SECRET=${shownSecret(client, config)}`,
     `  TOKEN=$(curl -s ${auth}/api/oauth2/token -d grant_type=client_credentials -d client_id=$CLIENT_ID -d client_secret=$CLIENT_SECRET | sed 's/.*"access_token":"\\([^"]*\\)".*/\\1/')`,
     `  REQUEST=$(curl -s $BASE_URL/api/public/v1/inventories -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' -H 'Accept: text/plain' -d '[${JSON.stringify(record)}]'); echo "$REQUEST"`,
     `  curl -s $BASE_URL/api/public/v1/requests/$REQUEST -H "Authorization: Bearer $TOKEN" -H 'Prefer: wait=5'; echo`,

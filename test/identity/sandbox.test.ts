@@ -10,7 +10,7 @@ import { temporaryDirectory } from "../support/test-server.ts";
 import { untilFound } from "../support/until.ts";
 
 const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
-const SANDBOX = /CLIENT_ID=(\S+) CLIENT_SECRET=(\S+)/;
+const SANDBOX = /CLIENT_ID=(\S+) CLIENT_SECRET=/;
 
 interface Run {
   readonly address: string;
@@ -49,14 +49,19 @@ async function serve<Result>(
   }
 }
 
-async function tokenStatus(address: string, said: string): Promise<number> {
-  const [, id = "", secret = ""] = SANDBOX.exec(said) ?? [];
-  const response = await fetch(new URL("/api/oauth2/token", address), {
-    method: "POST",
-    body: new URLSearchParams({ grant_type: "client_credentials", client_id: id, client_secret: secret }),
-  });
-  await response.arrayBuffer();
-  return response.status;
+/** Answers of the token endpoint, as many as are asked for. */
+async function tokenStatuses(address: string, dataDir: string, count: number): Promise<number[]> {
+  const { clientId, clientSecret } = JSON.parse(await readFile(`${dataDir}/sandbox-client.json`, "utf8"));
+  const body = { grant_type: "client_credentials", client_id: clientId, client_secret: clientSecret };
+  const ask = async () => {
+    const response = await fetch(new URL("/api/oauth2/token", address), {
+      method: "POST",
+      body: new URLSearchParams(body),
+    });
+    await response.arrayBuffer();
+    return response.status;
+  };
+  return Promise.all(Array.from({ length: count }, ask));
 }
 
 /** The files below a directory that another user of the machine could read or write: one in a closed directory is not. */
@@ -85,9 +90,11 @@ describe("the sandbox client", () => {
 
   const clients = async () => (await database.pool.query("select from bellhop.client")).rowCount;
 
-  test("exists with the embedded database on a loopback address, the same at every start; only the owner can read its secret and the rest of DATA_DIR (password, keys, log of PostgreSQL, sockets)", async () => {
+  test("exists with the embedded database on a loopback address, the same at every start, with tokens for more than six runs; only the owner can read its secret and the rest of DATA_DIR (password, keys, log of PostgreSQL, sockets)", async () => {
     const ask = async ({ address, said }: Run) => {
-      assert.equal(await tokenStatus(address, said), 200);
+      assert.deepEqual(await tokenStatuses(address, dataDir, 8), new Array(8).fill(200));
+      const { clientSecret } = JSON.parse(await readFile(`${dataDir}/sandbox-client.json`, "utf8"));
+      assert.ok(!said.includes(clientSecret), "no secret outside a terminal");
       assert.deepEqual(await openToOthers(dataDir), []);
       return SANDBOX.exec(said)?.slice(1);
     };

@@ -185,6 +185,17 @@ describe("the token of a partner's command", () => {
     assert.equal(service.tokens, 4);
   });
 
+  test("is printed by `bellhop token`, alone or as a header, and requested only if there is none", async () => {
+    const printed = await run(["token"]);
+    assert.deepEqual([printed.code, printed.out], [0, "token-1\n"], printed.err);
+    assert.equal((await send()).code, 0);
+    assert.equal((await run(["token", "--header"])).out, "Authorization: Bearer token-1\n");
+    assert.equal(service.tokens, 1);
+    const usage = await run(["token", "--scope", "read"]);
+    assert.equal(usage.code, 2);
+    assert.match(usage.err, /--scope and --for need a CLIENT_ID/);
+  });
+
   test("is requested once by commands that start together", async () => {
     const file = await fileOf("together.ndjson");
     const sent = await Promise.all([1, 2, 3, 4].map(() => run(["send", file, "--no-wait"])));

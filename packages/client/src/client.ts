@@ -51,4 +51,12 @@ export class BellhopClient {
   fetch(path: string, init?: RequestInit): Promise<Response> {
     return this.#connection.fetch(path, init);
   }
+
+  /**
+   * The access token that this client uses, for a tool of its own such as curl. Requested only if there is no valid one, so it
+   * takes none of the client's token allowance otherwise. Keep it secret.
+   */
+  async accessToken(): Promise<string> {
+    return (await this.#connection.tokens.current()).value;
+  }
 }
