@@ -3,7 +3,8 @@ import { readFile, rm, writeFile } from "node:fs/promises";
 import { BellhopClient } from "@bellhop/client";
 
 const { BASE_URL = "http://127.0.0.1:8080", CLIENT_ID = "", CLIENT_SECRET = "" } = process.env;
-const { TOKEN_FILE = ".bellhop-token" } = process.env;
+const { TOKEN_FILE = `.bellhop-token-${`${BASE_URL}-${CLIENT_ID}`.replace(/[^A-Za-z0-9]/g, "_")}` } =
+  process.env;
 export const { PROPERTY = "LON01" } = process.env;
 
 /** Stores the token in a file that only you can read; the second line is the Unix time to renew it. */

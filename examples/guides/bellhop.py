@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import time
 import urllib.error
 import urllib.parse
@@ -11,8 +12,9 @@ from datetime import datetime, timezone
 BASE_URL = os.environ.get("BASE_URL", "http://127.0.0.1:8080")
 PROPERTY = os.environ.get("PROPERTY", "LON01")
 
-# The token of all programs in this folder; the second line is the Unix time to renew it.
-TOKEN_FILE = os.environ.get("TOKEN_FILE", ".bellhop-token")
+# The token of all programs in this folder, by service and client; the second line is the Unix time to renew it.
+SERVICE_AND_CLIENT = re.sub("[^A-Za-z0-9]", "_", BASE_URL + "-" + os.environ.get("CLIENT_ID", ""))
+TOKEN_FILE = os.environ.get("TOKEN_FILE", ".bellhop-token-" + SERVICE_AND_CLIENT)
 
 
 def token():

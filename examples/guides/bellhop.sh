@@ -1,21 +1,24 @@
 # Helper functions of the guides: a token, a push, its outcome, reading. Save it as bellhop.sh and source it: . ./bellhop.sh
 BASE_URL=${BASE_URL:-http://127.0.0.1:8080}
 PROPERTY=${PROPERTY:-LON01}
-# The token of all programs in this folder; the second line is the Unix time to renew it.
-TOKEN_FILE=${TOKEN_FILE:-.bellhop-token}
+# The token of all programs in this folder, by service and client; the second line is the Unix time to renew it.
+TOKEN_FILE=${TOKEN_FILE:-.bellhop-token-$(printf '%s' "$BASE_URL-$CLIENT_ID" | tr -c 'A-Za-z0-9' '_')}
 
 # call PATH [curl options]: prints the response. A status other than 2xx ends the program with status and body.
 call() {
   path=$1
   shift
   answer=$(mktemp)
-  status=$(curl -sS -o "$answer" -w '%{http_code}' "$BASE_URL$path" "$@")
+  headers=$(mktemp)
+  status=$(curl -sS -o "$answer" -D "$headers" -w '%{http_code}' "$BASE_URL$path" "$@")
   case $status in
-    2??) cat "$answer" && rm "$answer" ;;
+    2??) cat "$answer" && rm "$answer" "$headers" ;;
     *)
       echo "$path: $status $(cat "$answer")" >&2
+      # The body of a 403 is empty: this header has the reason.
+      grep -i '^www-authenticate:' "$headers" >&2
       case $status in 401 | 403) rm -f "$TOKEN_FILE" ;; esac
-      rm "$answer"
+      rm "$answer" "$headers"
       # Ends the whole program, even from within $( ).
       kill $$
       exit 1

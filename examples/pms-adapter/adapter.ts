@@ -22,7 +22,10 @@ report("inventory", await sendInventory(hotel));
 
 /** Sends every booking that has changed since it was last accepted. */
 async function sendReservations(of: Hotel): Promise<SendReport> {
-  const state = await SentState.open(join(values.hotel, "sent.json"));
+  // Each service has its own state: a new one has received nothing.
+  const state = await SentState.open(
+    join(values.hotel, `sent-${BASE_URL.replace(/[^A-Za-z0-9]/g, "_")}.json`),
+  );
   const changed = of.bookings
     .map((booking) => reservationOf(of, booking))
     .filter((record) => !state.has(record.reservationId, record));

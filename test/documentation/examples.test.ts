@@ -53,7 +53,7 @@ async function run(
   args: readonly string[],
   property: string,
   secret = client.clientSecret,
-  cwd = GUIDES,
+  { cwd = GUIDES, tokenFile = join(tokens, secret) }: { cwd?: string; tokenFile?: string | null } = {},
 ): Promise<string> {
   const { stdout, stderr } = await execute(command, [...args], {
     cwd,
@@ -66,7 +66,7 @@ async function run(
       CLIENT_ID: client.clientId,
       CLIENT_SECRET: secret,
       PROPERTY: property,
-      TOKEN_FILE: join(tokens, secret),
+      ...(tokenFile === null ? {} : { TOKEN_FILE: tokenFile }),
     },
   });
   assert.equal(stderr, "");
@@ -154,7 +154,9 @@ describe("the adapter of a property management system", () => {
     const own = join(hotel, "hotel.csv");
     await writeFile(own, (await readFile(own, "utf8")).replace("DEMO", "FOREIGN"));
     await assert.rejects(runAdapter(hotel), /record 0 rejected \(oauth\.insufficient_scope\)/);
-    assert.equal(await readFile(join(hotel, "sent.json"), "utf8"), "{}");
+    const [sent = ""] = globSync("sent-*.json", { cwd: hotel });
+    assert.equal(await readFile(join(hotel, sent), "utf8"), "{}");
+    assert.equal(sent, `sent-${service.address.replace(/[^A-Za-z0-9]/g, "_")}.json`);
   });
 });
 
@@ -176,7 +178,7 @@ describe("the programs of the guides", () => {
       const short = whole.replace(/^(night 2025-01-02|(await )?send\("2025-01-02"\);?)\n/m, "");
       assert.notEqual(short, whole);
       await writeFile(join(copy, name), short);
-      const ran = run(command, args, `LON-GAP-${name}`, client.clientSecret, copy);
+      const ran = run(command, args, `LON-GAP-${name}`, client.clientSecret, { cwd: copy });
       await assert.rejects(ran, /bellhop\.backfill\.HasGaps/, name);
     }
   });
@@ -241,28 +243,34 @@ describe("the programs of the guides", () => {
   });
 
   test("of all languages share one token, which only its owner can read", async (t) => {
-    const file = join(tokens, client.clientSecret);
+    // Without TOKEN_FILE, all languages name the file after service and client.
+    const folder = await temporaryDirectory("shared-token");
+    for (const name of ["bellhop.sh", "quickstart.sh"]) await cp(join(GUIDES, name), join(folder, name));
+    const name = `.bellhop-token-${`${service.address}-${client.clientId}`.replace(/[^A-Za-z0-9]/g, "_")}`;
+    const file = join(folder, name);
+    const runHere = (command: string, args: readonly string[]) =>
+      run(command, args, "LON-ONE", client.clientSecret, { cwd: folder, tokenFile: null });
     const languages = [
       ["sh", "quickstart.sh"],
       [process.execPath, RUN_EXAMPLES, join(GUIDES, "quickstart.mjs")],
     ];
     const python = await findPython();
     if (python === undefined) t.diagnostic("this machine has no python3");
-    else languages.push([python, "quickstart.py"]);
+    else languages.push([python, join(GUIDES, "quickstart.py")]);
     for (const [command = "", ...args] of languages) {
       await rm(file, { force: true });
-      await run(command, args, "LON-ONE");
+      await runHere(command, args);
       assert.equal((await stat(file)).mode & 0o777, 0o600, command);
       const token = await readFile(file, "utf8");
-      for (const [other = "", ...others] of languages) await run(other, others, "LON-ONE");
+      for (const [other = "", ...others] of languages) await runHere(other, others);
       assert.equal(await readFile(file, "utf8"), token);
     }
     // Other pages need it in the shell.
-    await cp(file, join(tokens, ".bellhop-token"));
     const told = await readFile(join(root, "docs/guides/quickstart.md"), "utf8");
-    const [, line] = /`(export TOKEN=[^`]+)`/.exec(told) ?? assert.fail();
+    const [, line] = /`([^`]+; export TOKEN)`/.exec(told) ?? assert.fail();
     const asked = `${line}; curl -sS "$BASE_URL/api/public/v1/requests?limit=1" -H "Authorization: Bearer $TOKEN"`;
-    assert.match(await run("sh", ["-c", asked], "", client.clientSecret, tokens), /^\{"items":\[\{/);
+    assert.match(await runHere("sh", ["-c", asked]), /^\{"items":\[\{/);
+    await rm(folder, { recursive: true });
   });
 
   for (const file of programs("py"))
