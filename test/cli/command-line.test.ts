@@ -97,7 +97,7 @@ const WRONG: readonly (readonly [line: string, said: RegExp])[] = [
   ["client create --name X --rate -1", /--rate needs a value; write --rate=-1 if -1 is meant\./],
   ["client create --name X --rate=-1", /--rate must be a whole number, not "-1"/],
   ["delete property ACME --dry-run", /A property must be given as CLIENT\/PROPERTY, not "ACME"/],
-  ["token", /CLIENT_ID is missing/],
+  ["token", /No credentials\. Set BELLHOP_CLIENT_ID/],
   ["send", /FILE is missing\. See bellhop send --help\./],
   ["validate --frob -", /Unknown option '--frob'/],
   ["key revoke -Ys0", /Unknown option '-Ys0'\. Write -- before an argument that begins with a dash\. See /],
