@@ -69,7 +69,7 @@ export class FieldNames {
     for (const known of this.#known) {
       if (known.folded === name) return { field: known.field, isSpelling: true };
       const max = Math.min(known.editsMax, (nearest?.edits ?? known.editsMax + 1) - 1);
-      // An edit changes at most two letters; this spares nearly all comparisons.
+      // An edit changes at most two letters; this excludes nearly all.
       if (Math.abs(known.folded.length - name.length) > max || bitsOf(known.letters ^ letters) > 2 * max)
         continue;
       const count = editsBetween(name, known.folded);
