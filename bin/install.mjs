@@ -99,7 +99,7 @@ async function runNpm(root, dev, state, onStarted) {
     child.once("exit", (code, signal) => resolve(signal ?? code));
   });
   for (const signal of SIGNALS) process.off(signal, stop);
-  if (status !== 0) throw new Error(`npm ${action[0]} failed (${status}); its words are above`);
+  if (status !== 0) throw new Error(`npm ${action[0]} failed with exit code ${status}; see its output above`);
 }
 
 /** The npm that started this process, run by its Node; otherwise the npm on the path. */

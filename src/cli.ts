@@ -1,4 +1,5 @@
 import { flushCompileCache } from "node:module";
+import manifest from "../package.json" with { type: "json" };
 import type { CommandEntry, Noun, Verb } from "./cli/command.ts";
 import { askAtTerminal, fields, Output, SHELL, type Streams } from "./cli/output.ts";
 import { Progress } from "./cli/progress.ts";
@@ -95,7 +96,7 @@ function rootHelp(): string[] {
     '  bellhop client create --name "Acme PMS" --grant "ACME/*"',
     "  bellhop client --help",
     "",
-    "Every command takes --help, and all but serve and completion --json. Settings come from the environment (docs/configuration.md).",
+    "Every command takes --help, and all but serve and completion --json; bellhop --version prints the version. Settings come from the environment (docs/configuration.md).",
   ];
 }
 
@@ -117,6 +118,10 @@ export async function runCommand(
   if (words[0] === undefined || isHelp(words[0])) {
     for (const line of rootHelp()) (words[0] === undefined ? shell.err : shell.out)(line);
     return words[0] === undefined ? 2 : 0;
+  }
+  if (words[0] === "--version") {
+    shell.out(`bellhop ${manifest.version}`);
+    return 0;
   }
   const path = ["bellhop"];
   try {

@@ -1,53 +1,108 @@
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
-import { JsonRecord, type Resource, readRecords } from "#client";
+import { BellhopError, JsonRecord, type Resource, readRecords } from "#client";
 import { checkRecord, readBatch } from "#contract/read-batch.ts";
+import { readRecord } from "#contract/read-record.ts";
 import { RESOURCES } from "#contract/resource.ts";
 import { pointerOf, type Violation } from "#contract/violation.ts";
-import { UsageError } from "../platform/errors/operator-error.ts";
+import type { Warning } from "#contract/warnings.ts";
+import { OperatorError, UsageError } from "../platform/errors/operator-error.ts";
 
-/** A record of a file and its position, from 0. */
+/** A record of a file, its position, from 0, and its line, from 1. */
 export class FileRecord extends JsonRecord {
   declare readonly json: Uint8Array;
+  declare readonly line: number;
   readonly place: number;
 
-  constructor(json: Uint8Array, place: number) {
-    super(json);
+  constructor(json: Uint8Array, place: number, line: number) {
+    super(json, line);
     this.place = place;
   }
 }
 
+/** A violation of a record of a file, and the line that it is on. */
+export interface FileViolation extends Violation {
+  readonly line: number;
+}
+
 const OPEN = Buffer.from("[");
 const CLOSE = Buffer.from("]");
+const COMMA = 0x2c;
+const LINE_FEED = 0x0a;
 const VIOLATIONS_MAX = 100;
 const READ_BYTES = 262_144;
 /** The default of a service (docs/contract.md, "Limits"). */
 const DEPTH_MAX = 16;
 
 /** The violation with the record's position in the file instead of in a single-record batch, which adds a bracket. */
-function inFile({ pointer, code, message }: Violation, place: number): Violation {
+function inFile({ pointer, code, message }: Violation, { place, line }: FileRecord): FileViolation {
   const moved = message
     .replace(/^Record 0 \(byte 1\)/, `Record ${place}`)
     .replace(
       /record 0, byte (\d+) of the body/,
       (_all, byte) => `record ${place}, byte ${Number(byte) - 1} of it`,
     );
-  return { pointer: pointer.replace(/^\/0/, `/${place}`), code, message: moved };
+  return { pointer: pointer.replace(/^\/0/, `/${place}`), code, message: moved, line };
+}
+
+/** Where a record stops being JSON, and why: the byte, from 0, from the service's message about a batch that adds a bracket. */
+function syntaxFault(json: Uint8Array, message: string): { readonly at: number; readonly why: string } {
+  const [, ended] = /ends inside record 0, at byte (\d+)/.exec(message) ?? [];
+  if (ended !== undefined) return { at: json.length, why: "the JSON ends too early" };
+  const [, byte, expected] = /at (?:record 0, )?byte (\d+)(?: of the body)?, (.*)$/s.exec(message) ?? [];
+  if (byte !== undefined) return { at: Number(byte) - 1, why: expected?.replace(/\.$/, "") ?? message };
+  // Only a second record remains: a line may have one.
+  const isCommaLast = json.at(-1) === COMMA;
+  const why = isCommaLast
+    ? "the record is followed by a comma, which NDJSON does not have: remove it, or put all records into [ ]"
+    : "more than one record on a line: give each a line of its own, or put all records into [ ]";
+  return { at: json.length - 1, why };
+}
+
+/** The violation of a record that is not JSON, by the line and byte where it stops being it. */
+function notJson(
+  code: Violation["code"],
+  message: string,
+  { json, place, line: first }: FileRecord,
+): FileViolation {
+  const { at, why } = syntaxFault(json, message);
+  let line = first;
+  for (const byte of json.subarray(0, at)) if (byte === LINE_FEED) line += 1;
+  // A file that begins with a brace has a record per line; one record over several lines begins like this.
+  const isOpenLine = at === json.length && json.length === 1;
+  const hint = isOpenLine ? ": one record per line (NDJSON), or put the records into [ ]" : "";
+  return {
+    pointer: pointerOf([place]),
+    code,
+    message: `LINE ${line}: ${why} (byte ${at} of the record)${hint}`,
+    line,
+  };
 }
 
 /** Validates one record by the service's rules, offline. Pointers are as in a batch of the whole file. */
-export function checkOffline(resource: Resource, json: Uint8Array, place: number) {
-  const body = Buffer.concat([OPEN, json, CLOSE]);
+export function checkOffline(
+  resource: Resource,
+  given: FileRecord,
+): { readonly violations: readonly FileViolation[]; readonly total: number } {
+  const body = Buffer.concat([OPEN, given.json, CLOSE]);
   const reading = readBatch(body, { recordsMax: 1, depthMax: DEPTH_MAX }, resource);
   const [record] = reading.ok ? reading.records : [];
   if (record !== undefined) {
     const { violations, total } = checkRecord(resource, record, VIOLATIONS_MAX);
-    return { violations: violations.map((one) => inFile(one, place)), total };
+    return { violations: violations.map((one) => inFile(one, given)), total };
   }
   const { violations, message } = reading as Exclude<typeof reading, { ok: true }>;
   const [first] = violations;
-  const found = first ?? { code: "json.syntax" as const, message };
-  return { violations: [inFile({ ...found, pointer: pointerOf([0]) }, place)], total: 1 };
+  const isSyntax = first === undefined || first.code === "json.syntax";
+  const found = isSyntax
+    ? notJson("json.syntax", first?.message ?? message, given)
+    : inFile({ ...first, pointer: pointerOf([0]) }, given);
+  return { violations: [found], total: 1 };
+}
+
+/** The warnings that a valid record gets from its bytes alone. Those about statuses and room types depend on the service. */
+export function warningsOffline(resource: Resource, { json }: FileRecord): readonly Warning[] {
+  return readRecord(resource, Buffer.from(json)).content().warnings.list();
 }
 
 /** The resource of a record, by a field that only it has; undefined if there is none, or several. */
@@ -83,13 +138,17 @@ export interface OpenedFile {
 export async function openFile(file: string, said: Resource | undefined): Promise<OpenedFile> {
   const size = file === "-" ? undefined : await sizeOf(file);
   const stream = file === "-" ? undefined : createReadStream(file, { highWaterMark: READ_BYTES });
-  const records = placed(readRecords(stream ?? process.stdin));
+  const records = placed(file, readRecords(stream ?? process.stdin));
   const share = () => (stream === undefined || !size ? undefined : stream.bytesRead / size);
   const first = await records.next();
-  if (first.done === true) return { resource: said ?? "reservations", records, share };
+  if (first.done === true)
+    throw new UnreadableFile(`${nameOf(file)} has no records: the service refuses an empty batch.`);
   const resource = said ?? resourceOf(first.value.json);
   if (resource !== undefined) return { resource, records: withFirst(first.value, records), share };
   await records.return();
+  const { violations } = checkOffline("reservations", first.value);
+  const [fault] = violations.filter(({ code }) => code === "json.syntax");
+  if (fault !== undefined) throw new UnreadableFile(`${nameOf(file)} cannot be read: ${fault.message}.`);
   throw new UsageError(`The first record of ${file} does not identify its resource. Set --resource.`);
 }
 
@@ -102,11 +161,25 @@ export async function sizeOf(file: string): Promise<number> {
   return found.size;
 }
 
-async function* placed(records: AsyncIterable<JsonRecord>): AsyncGenerator<FileRecord, void, undefined> {
+/** A file that cannot be read as records: sending it again does not help. */
+export class UnreadableFile extends OperatorError {}
+
+const nameOf = (file: string) => (file === "-" ? "Standard input" : file);
+
+async function* placed(
+  file: string,
+  records: AsyncIterable<JsonRecord>,
+): AsyncGenerator<FileRecord, void, undefined> {
   let place = 0;
-  for await (const { json } of records) {
-    yield new FileRecord(typeof json === "string" ? Buffer.from(json) : json, place);
-    place += 1;
+  try {
+    for await (const { json, line = 1 } of records) {
+      yield new FileRecord(typeof json === "string" ? Buffer.from(json) : json, place, line);
+      place += 1;
+    }
+  } catch (cause) {
+    if (!(cause instanceof BellhopError) || cause.exception !== "client.UnreadableInput") throw cause;
+    const why = cause.message.replace(/^The input cannot be read: /, "");
+    throw new UnreadableFile(`${nameOf(file)} cannot be read: ${why}`, { cause });
   }
 }
 

@@ -26,7 +26,14 @@ export function isLocal(url: string): boolean {
   return URL.canParse(url) && isLoopback(new URL(url).hostname);
 }
 
-/** Throws UsageError if credentials are missing. */
+/** Throws UsageError that names the option or variable. */
+function requireAddress(name: string, url: string | undefined): void {
+  if (url === undefined) return;
+  const isAddress = URL.canParse(url) && /^https?:$/.test(new URL(url).protocol);
+  if (!isAddress) throw new UsageError(`${name} ${JSON.stringify(url)} is not an http or https address.`);
+}
+
+/** Throws UsageError if credentials are missing or an address is none. */
 export async function readPartner(
   values: PartnerValues,
   { session }: CommandContext,
@@ -38,6 +45,8 @@ export async function readPartner(
   const config = session.config();
   const baseUrl = url ?? config.baseUrl ?? localAddress(config);
   const authUrl = values.authUrl ?? given.authUrl;
+  requireAddress(values.url === undefined ? "BELLHOP_URL" : "--url", url);
+  requireAddress(values.authUrl === undefined ? "BELLHOP_AUTH_URL" : "--auth-url", authUrl);
   if (clientId !== undefined && clientSecret !== undefined)
     return { baseUrl, authUrl, clientId, clientSecret };
   if (clientId !== undefined || clientSecret !== undefined)

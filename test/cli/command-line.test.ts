@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
-import { COMMANDS } from "../../src/cli.ts";
+import { COMMANDS, runCommand } from "../../src/cli.ts";
 import { type Answer, runLines } from "../support/command-lines.ts";
 
 /** Where no database can be reached, so that only the lines themselves are checked. */
@@ -38,6 +38,12 @@ const HELPED = [
   "watch",
   "completion",
 ].map((name) => `${name} --help`.trim());
+
+test("bellhop --version prints the version", async () => {
+  const lines: string[] = [];
+  assert.equal(await runCommand(["--version"], {}, { out: (line) => lines.push(line) }), 0);
+  assert.match(lines.join("\n"), /^bellhop \d+\.\d+\.\d+\S*$/);
+});
 
 const WRONG: readonly (readonly [line: string, said: RegExp])[] = [
   ["", /Usage: bellhop COMMAND/],
@@ -102,7 +108,7 @@ const WRONG: readonly (readonly [line: string, said: RegExp])[] = [
   ["validate --frob -", /Unknown option '--frob'/],
   ["key revoke -Ys0", /Unknown option '-Ys0'\. Write -- before an argument that begins with a dash\. See /],
   ["validate /", /^bellhop validate: \/ is a directory, not a file\./],
-  ["watch", /Give the id of a request, or --changes/],
+  ["watch", /Pass a request id, or --changes/],
   ["watch --changes --property P1", /--property needs --client/],
   ["watch x", /^bellhop watch: REQUEST_ID must be the UUID of a request, not "x"/],
   ["completion", /SHELL is missing/],

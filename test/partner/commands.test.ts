@@ -85,7 +85,7 @@ describe("bellhop send", () => {
     await writeFile(file, gzipSync(asLines(reservations("GZIP", 700))));
     const { code, out, err } = await run(["send", file, "--batch", "100"]);
     assert.equal(code, 0, err);
-    assert.match(out, /^700 reservations of .*stays\.ndjson\.gz: 700 accepted in 7 batches, 0 rejected, /);
+    assert.match(out, /^.*stays\.ndjson\.gz: 700 reservations, 700 accepted in 7 batches, 0 rejected, /);
     assert.match(out, /\n {2}applied 700\n/);
     // No terminal, no line that is redrawn.
     assert.ok(!err.includes("\r"), err);
@@ -126,15 +126,12 @@ describe("bellhop send", () => {
     const args = ["send", "-", "--resource", "reservations", "--lenient", "--batch", "3"];
     const { code, out } = await run(args, input);
     assert.equal(code, 3);
-    assert.match(out, /^6 reservations of standard input: 3 accepted in 2 batches, 3 rejected, /);
-    assert.match(
-      out,
-      /\n5 .* json\.syntax +The body cannot be read as JSON: at record 5, byte 6 of it, expected/,
-    );
+    assert.match(out, /^standard input: 6 reservations, 3 accepted in 2 batches, 3 rejected, /);
+    assert.match(out, /\n5 .* json\.syntax +LINE \d+: expected/);
     const json = JSON.parse((await run([...args, "--no-check", "--json"], input)).out);
     assert.deepEqual([json.records, json.accepted, json.rejected], [6, 3, 3]);
     const syntax = json.refused.find((one: { index: number }) => one.index === 5);
-    assert.match(syntax.message, /at record 5, byte 6 of it/);
+    assert.match(syntax.message, /^LINE 6: .* \(byte 6 of the record\)$/);
     assert.equal(syntax.violations[0].message, syntax.message);
   });
 
@@ -151,6 +148,19 @@ describe("bellhop send", () => {
     const [depth = "", values = ""] = said(sent.refused);
     assert.match(depth, /^json\.depth: .* at record 2, byte \d+ of it, /);
     assert.match(values, /^json\.values: Record 3 exceeds the limit of 250,000 values for one record\./);
+  });
+
+  test("lists records with warnings and the ids of its requests", async () => {
+    const [record] = reservations("WARNED", 1);
+    const input = asLines([record ?? {}, { ...record, reservationId: "R-2", shareID: "S" }]);
+    const { code, out } = await run(["send", "-"], input);
+    assert.equal(code, 0);
+    assert.match(out, /^standard input: 2 reservations, 2 accepted in 1 batch, /);
+    assert.match(out, /\n {2}requests [0-9a-f-]{36}\n/);
+    assert.match(out, /^1 +\/shareID +field\.similar +"shareID" is no field.*did you mean shareId\?/m);
+    const again = JSON.parse((await run(["send", "-", "--json"], input)).out);
+    assert.deepEqual(again.warned[0].index, 1);
+    assert.equal(again.requestIds.length, 1);
   });
 
   test("resumes after a kill without duplicates or gaps", async () => {
@@ -189,19 +199,38 @@ describe("bellhop send", () => {
   test("reports what is impossible", async () => {
     const odd = inDirectory("odd.json");
     await writeFile(odd, '[{"neither":1}]');
+    const empty = inDirectory("empty.json");
+    await writeFile(empty, " [\n]\n");
     const csv = inDirectory("odd.csv");
     await writeFile(csv, "a,b\n1,2\n");
     const wrong: [args: string[], code: number, said: RegExp][] = [
       [["send"], 2, /FILE is missing\. See bellhop send --help\./],
       [["send", inDirectory("none.json")], 2, /File .* does not exist/],
       [["send", odd], 2, /does not identify its resource\. Set --resource/],
-      [["send", csv], 1, /begins with neither '\[' nor '\{'/],
+      [
+        ["send", csv],
+        1,
+        /odd\.csv cannot be read: it is not JSON\. Send a JSON array, or one JSON record per line/,
+      ],
+      [["send", empty], 1, /empty\.json has no records: the service refuses an empty batch\./],
+      [["send", odd, "--url", "foo"], 2, /--url "foo" is not an http or https address\./],
+      [["send", odd, "--batch", "0"], 2, /--batch must be a whole number from 1 to 10,000, not "0"\./],
+      [
+        ["send", odd, "--resource", "groups", "--no-check", "--url", `${service.address}/api`],
+        1,
+        /Nothing was sent: .*\/api is not the address of a Bellhop service \(404\)\. Give the address without \/api: http:\/\/[^/]*\n/,
+      ],
+      [
+        ["send", odd, "--resource", "groups", "--client-id", "nobody", "--client-secret", "wrong"],
+        1,
+        /Nothing was sent: the service at \S+ refused the client id or secret\. Correct BELLHOP_CLIENT_ID/,
+      ],
       [["send", odd, "--resource", "rooms"], 2, /--resource must be inventories, reservations or groups/],
-      [["send", odd, "--url", "ftp://x"], 2, /baseUrl takes an http or https address/],
+      [["send", odd, "--url", "ftp://x"], 2, /--url "ftp:\/\/x" is not an http or https address/],
       [
         ["send", odd, "--resource", "groups", "--client-secret", "wrong"],
         1,
-        /Incomplete|invalid_client|secret/i,
+        /Nothing was sent: the service at \S+ refused the client id or secret/,
       ],
     ];
     const answers = await Promise.all(wrong.map(([args]) => run(args)));
@@ -209,6 +238,7 @@ describe("bellhop send", () => {
       const answer = answers[at];
       assert.match(`${answer?.out}${answer?.err}`, said, args.join(" "));
       assert.equal(answer?.code, code, args.join(" "));
+      assert.doesNotMatch(`${answer?.out}`, /Run the same command again/);
     }
   });
 });
@@ -254,7 +284,13 @@ describe("bellhop validate", () => {
     assert.equal(code, 3, err);
     const refused = (await service.post("reservations", body)).json();
     const offline = JSON.parse(out);
-    assert.deepEqual(offline.violations, refused["violations"]);
+    assert.deepEqual(
+      offline.violations.map(({ line, ...violation }: { line: number }) => {
+        assert.equal(line, 1);
+        return violation;
+      }),
+      refused["violations"],
+    );
     assert.equal(offline.violationTotal, refused["violationTotal"]);
     assert.equal(offline.invalid, 4);
     assert.equal(offline.records, 6);
@@ -269,11 +305,72 @@ describe("bellhop validate", () => {
     assert.equal(code, 3);
     assert.match(
       out,
-      /^\/1 {2}json\.syntax {2}The body cannot be read as JSON: at record 1, byte \d+ of it, expected/,
+      /^line 2 {2}\/1 {2}json\.syntax {2}LINE 2: expected a number as JSON writes it .* \(byte 6 of the record\)/,
     );
-    assert.match(out, /\n\/2 {2}json\.syntax /);
-    assert.match(out, /\n\/4\/reservationId {2}required /);
+    assert.match(
+      out,
+      /\nline 3 {2}\/2 {2}json\.syntax {2}LINE 3: the JSON ends too early \(byte 5 of the record\)/,
+    );
+    assert.match(out, /\nline 5 {2}\/4\/reservationId {2}required /);
     assert.match(out, /\n5 reservations: 3 invalid, \d+ violations\n$/);
+  });
+
+  test("says why a file is not JSON, and on which line", async () => {
+    const [first, second] = reservations("OFFLINE", 2).map((record) => JSON.stringify(record));
+    const pretty = JSON.stringify(reservations("OFFLINE", 1)[0], null, 2);
+    const several = JSON.stringify(reservations("OFFLINE", 2), null, 2).replace(
+      /"status": "\w+"/,
+      '"status": NaN',
+    );
+    const wrong: [input: string | Buffer, code: number, said: RegExp][] = [
+      [`${first}\n${second},\n`, 3, /LINE 2: the record is followed by a comma, which NDJSON does not have/],
+      [`${first},\n${second}\n`, 1, /LINE 1: the record is followed by a comma/],
+      [
+        `${first}\n${first}, ${second}\n`,
+        3,
+        /LINE 2: more than one record on a line: give each a line of its own/,
+      ],
+      [
+        pretty,
+        1,
+        /LINE 1: the JSON ends too early \(byte 1 of the record\): one record per line \(NDJSON\), or put the records into/,
+      ],
+      [several, 1, /LINE \d+: expected a value: .* number, true, false or null \(byte \d+ of the record\)/],
+      [`${first}\n{'reservationId':'R'}\n`, 3, /LINE 2: expected a field name in double quotes \(byte 1/],
+      [`${first}\n${second?.slice(0, 40)}\n`, 3, /LINE 2: the JSON ends too early \(byte 40 of the record\)/],
+      [
+        Buffer.from(`[${first}]`, "utf16le"),
+        1,
+        /Standard input cannot be read: it is UTF-16 or UTF-32\. Save it as UTF-8/,
+      ],
+      ["[]", 1, /Standard input has no records: the service refuses an empty batch/],
+      [`[${first},\n\n]`, 1, /Standard input cannot be read: on line 3, at byte \d+, a record was expected/],
+    ];
+    const answers = await Promise.all(wrong.map(([input]) => run(["validate", "-"], input)));
+    for (const [at, [input, code, said]] of wrong.entries()) {
+      const { out = "", err = "", code: ended } = answers[at] ?? {};
+      assert.match(`${out}${err}`, said, String(input).slice(0, 60));
+      assert.doesNotMatch(`${out}${err}`, /batch has more than|does not identify its resource/);
+      assert.equal(ended, code, String(said));
+    }
+    const marked = await run(["validate", "-"], `\ufeff[${first}]`);
+    assert.equal(marked.code, 0, marked.out);
+  });
+
+  test("lists the warnings that a record has on its own", async () => {
+    const [record] = reservations("OFFLINE", 1);
+    const input = asLines([
+      record ?? {},
+      { ...record, numberofRooms: 5, lastModifiedDateTime: "1970-01-01T00:00:00Z" },
+    ]);
+    const { code, out } = await run(["validate", "-"], input);
+    assert.equal(code, 0);
+    assert.match(
+      out,
+      /^line 2 {2}\/1\/numberofRooms {2}field\.similar {2}"numberofRooms" is no field .*did you mean numberOfRooms\?$/m,
+    );
+    assert.match(out, /^line 2 {2}\/1\/lastModifiedDateTime {2}time\.implausible /m);
+    assert.match(out, /\n2 reservations: all valid, 2 warnings\n$/);
   });
 });
 

@@ -64,7 +64,7 @@ function itemsOf(body: Uint8Array, count: number, first: number): Item[] {
   cutter.end();
   if (records.length !== count)
     throw unreadable(`a batch of ${count} records was given, and there are ${records.length} in it`);
-  return records.map((json, at) => itemOf(new JsonRecord(json), first + at));
+  return records.map((record, at) => itemOf(record, first + at));
 }
 
 /** Groups records in order into full batches. Grouping is deterministic, so an interrupted send can be resumed. */
@@ -185,9 +185,12 @@ export function byCodes(items: readonly Item[]): Map<string, Item[]> {
 /** A record as JSON text, sent verbatim, so no number is rounded. `readRecords` yields these. */
 export class JsonRecord {
   readonly json: string | Uint8Array;
+  /** The line of the input, from 1, on which it begins; undefined if it was not read by `readRecords`. */
+  readonly line: number | undefined;
 
-  constructor(json: string | Uint8Array) {
+  constructor(json: string | Uint8Array, line?: number) {
     this.json = json;
+    this.line = line;
   }
 
   /** Throws SyntaxError for invalid JSON. */
@@ -225,6 +228,7 @@ const OPEN_ARRAY = 0x5b;
 const CLOSE_ARRAY = 0x5d;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
+const FORMATS = "Send a JSON array, or one JSON record per line (NDJSON)";
 const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf] as const;
 
 /** Twice the service's limit for one record, so that the service refuses records that are too large. */
@@ -235,7 +239,7 @@ function isSpace(byte: number | undefined): boolean {
 }
 
 export function unreadable(clause: string, cause?: unknown): BellhopError {
-  return new BellhopError(`The input cannot be read: ${clause}.`, {
+  return new BellhopError(`The input cannot be read: ${clause}${clause.endsWith(".") ? "" : "."}`, {
     exception: "client.UnreadableInput",
     cause,
   });
@@ -252,11 +256,14 @@ export class RecordCutter {
   #isEscaped = false;
   #isAfterComma = false;
   #offset = 0;
+  /** The line of the next byte to scan, and the one on which the incomplete record begins; 0: not begun. */
+  #line = 1;
+  #beganOn = 0;
 
   /** The records that these bytes complete, without the whitespace around them. */
-  push(chunk: Uint8Array): Uint8Array[] {
+  push(chunk: Uint8Array): JsonRecord[] {
     const bytes = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
-    const records: Uint8Array[] = [];
+    const records: JsonRecord[] = [];
     let start = this.#kind === "unknown" ? this.#open(bytes) : 0;
     if (this.#kind === "lines") start = this.#cutLines(bytes, start, records);
     if (this.#kind === "array") start = this.#cutArray(bytes, start, records);
@@ -270,47 +277,53 @@ export class RecordCutter {
   }
 
   /** The last record, if no line feed follows it. Throws `client.UnreadableInput` if the input is truncated. */
-  end(): Uint8Array | undefined {
-    if (this.#kind === "unknown")
-      throw unreadable("it is empty; give a JSON array of records, or a record a line");
-    if (this.#kind === "array")
-      throw unreadable("it ends before the array's ']': it was cut off, or a record's brackets do not match");
+  end(): JsonRecord | undefined {
+    if (this.#kind === "unknown") throw unreadable(`it is empty. ${FORMATS}`);
+    if (this.#kind === "array") {
+      const record = this.#beganOn === 0 ? "" : ` The last record begins on line ${this.#beganOn}.`;
+      throw unreadable(
+        `it ends before the array's ']': it was cut off, or a record's brackets do not match.${record}`,
+      );
+    }
     const last = this.#kind === "lines" ? trimmed(this.#rest, 0, this.#rest.length) : undefined;
-    return last?.length === 0 ? undefined : last;
+    return last === undefined || last.length === 0 ? undefined : new JsonRecord(last, this.#line);
   }
 
   /** Detects the format by the first bytes. Returns where the first record may begin. */
   #open(bytes: Uint8Array): number {
     const hasMark = this.#offset === 0 && BYTE_ORDER_MARK.every((byte, at) => bytes[at] === byte);
     let at = hasMark ? BYTE_ORDER_MARK.length : 0;
-    while (isSpace(bytes[at])) at += 1;
+    for (; isSpace(bytes[at]); at += 1) if (bytes[at] === LINE_FEED) this.#line += 1;
     const first = bytes[at];
     if (first === undefined) return at;
+    // A text of ASCII characters has zero bytes in these encodings; others begin with a mark of them.
+    if (bytes.subarray(at, at + 4).includes(0) || first === 0xff || first === 0xfe)
+      throw unreadable("it is UTF-16 or UTF-32. Save it as UTF-8");
     if (first === OPEN_ARRAY) this.#kind = "array";
     else if (first === OPEN_OBJECT) this.#kind = "lines";
     else if (!hasMark && first === BYTE_ORDER_MARK[0] && bytes.length < BYTE_ORDER_MARK.length) return at;
-    else
-      throw unreadable(
-        "it begins with neither '[' nor '{'; give a JSON array of records, or a record a line",
-      );
+    else throw unreadable(`it is not JSON. ${FORMATS}`);
     return first === OPEN_ARRAY ? at + 1 : at;
   }
 
-  #cutLines(bytes: Uint8Array, from: number, records: Uint8Array[]): number {
+  #cutLines(bytes: Uint8Array, from: number, records: JsonRecord[]): number {
     let start = from;
     for (;;) {
       const end = bytes.indexOf(LINE_FEED, Math.max(start, this.#at));
       if (end < 0) return start;
       const record = trimmed(bytes, start, end);
-      if (record.length > 0) records.push(record);
+      if (record.length > 0) records.push(new JsonRecord(record, this.#line));
+      this.#line += 1;
       start = end + 1;
     }
   }
 
-  #cutArray(bytes: Uint8Array, from: number, records: Uint8Array[]): number {
+  #cutArray(bytes: Uint8Array, from: number, records: JsonRecord[]): number {
     let start = from;
     for (let at = Math.max(from, this.#at); at < bytes.length; at += 1) {
       const byte = bytes[at];
+      if (byte === LINE_FEED) this.#line += 1;
+      if (this.#beganOn === 0 && !isSpace(byte)) this.#beganOn = this.#line;
       if (this.#isInText) {
         if (this.#isEscaped) this.#isEscaped = false;
         else if (byte === BACKSLASH) this.#isEscaped = true;
@@ -322,9 +335,10 @@ export class RecordCutter {
       } else if (byte === COMMA || byte === CLOSE_ARRAY) {
         const record = trimmed(bytes, start, at);
         const isLast = byte === CLOSE_ARRAY;
-        if (record.length > 0) records.push(record);
+        if (record.length > 0) records.push(new JsonRecord(record, this.#beganOn));
         else if (!isLast || this.#isAfterComma)
-          throw unreadable(`at byte ${this.#offset + at} a record was expected`);
+          throw unreadable(`on line ${this.#line}, at byte ${this.#offset + at}, a record was expected`);
+        this.#beganOn = 0;
         start = at + 1;
         this.#isAfterComma = !isLast;
         if (!isLast) continue;
@@ -337,8 +351,12 @@ export class RecordCutter {
 
   #closed(bytes: Uint8Array, from: number): number {
     const next = bytes.subarray(from).findIndex((byte) => !isSpace(byte));
+    for (const byte of bytes.subarray(from, next < 0 ? bytes.length : from + next))
+      if (byte === LINE_FEED) this.#line += 1;
     if (next >= 0)
-      throw unreadable(`at byte ${this.#offset + from + next} its end was expected, after the array's ']'`);
+      throw unreadable(
+        `on line ${this.#line}, at byte ${this.#offset + from + next}, its end was expected after the array's ']'`,
+      );
     return bytes.length;
   }
 }

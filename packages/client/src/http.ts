@@ -54,16 +54,33 @@ function timeout(url: string, timeoutMs: number, cause: unknown): BellhopError {
 }
 
 function faultOf(error: unknown): string {
+  let last = error;
   for (let at: unknown = error, depth = 0; at instanceof Error && depth < 5; depth += 1) {
     if ("code" in at && typeof at.code === "string") return at.code;
+    last = at;
     at = at instanceof AggregateError ? (at.errors[0] ?? at.cause) : at.cause;
   }
-  return error instanceof Error ? error.message : String(error);
+  return last instanceof Error ? last.message : String(last);
 }
+
+/** Faults of the network in words. */
+const FAULT_WORDS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: "connection refused",
+  ECONNRESET: "the connection was closed",
+  UND_ERR_SOCKET: "the connection was closed",
+  ENOTFOUND: "unknown host",
+  EAI_AGAIN: "the host name cannot be looked up now",
+  ETIMEDOUT: "no answer in time",
+  UND_ERR_CONNECT_TIMEOUT: "no answer in time",
+  EHOSTUNREACH: "no route to the host",
+  ENETUNREACH: "no route to the network",
+};
 
 function networkError(url: string, cause: unknown): BellhopError {
   const fault = faultOf(cause);
-  return new BellhopError(`${new URL(url).origin} cannot be reached, or the connection broke (${fault}).`, {
+  const words = FAULT_WORDS[fault];
+  const why = words === undefined ? fault : `${words}, ${fault}`;
+  return new BellhopError(`${new URL(url).origin} cannot be reached (${why}).`, {
     exception: "client.Network",
     retryable: !LASTING_FAULT.test(fault),
     cause,

@@ -23,7 +23,14 @@ export type {
 } from "./options.ts";
 export type { StatusQuery } from "./outcomes.ts";
 export { type BarOptions, type BarStream, progressBar, progressLine } from "./progress-bar.ts";
-export type { Outcomes, RefusedRecord, SendProgress, SendReport, UnconfirmedRecords } from "./report.ts";
+export type {
+  Outcomes,
+  RefusedRecord,
+  SendProgress,
+  SendReport,
+  UnconfirmedRecords,
+  WarnedRecord,
+} from "./report.ts";
 export type { RequestsClient, ResourceClient } from "./resource-client.ts";
 export { type RecordSource, readRecords } from "./resource-client.ts";
 export { SendError } from "./send.ts";

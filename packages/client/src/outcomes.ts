@@ -2,7 +2,7 @@ import type { RecordOutcome, RequestStatus } from "./api-types.ts";
 import { apiPath, type Connection } from "./connection.ts";
 import type { Accepted, FaultyRequest } from "./delivery.ts";
 import { ofRecord, pause, readJson } from "./http.ts";
-import type { RefusedRecord } from "./report.ts";
+import type { RefusedRecord, WarnedRecord } from "./report.ts";
 
 const ANSWER_BYTES_MAX = 67_108_864;
 /** The service's maximum for `Prefer: wait` (docs/reading.md). */
@@ -69,24 +69,28 @@ export async function* listOutcomes(
   } while (cursor !== undefined);
 }
 
-/** The records of an accepted batch that were rejected, quarantined or discarded. */
-export async function* listRefused(
+/** The records of an accepted batch that were rejected, quarantined or discarded, and those with warnings. */
+export async function* listNotable(
   connection: Connection,
   { requestId, batch }: Accepted,
   signal: AbortSignal,
   watched: FaultyRequest,
-): AsyncGenerator<RefusedRecord, void, undefined> {
+): AsyncGenerator<RefusedRecord | WarnedRecord, void, undefined> {
   const items = batch.items();
-  for await (const { index: at, outcome, code, message, violations = [] } of listOutcomes(
+  for await (const { index: at, outcome, code, message, warnings = [], violations = [] } of listOutcomes(
     connection,
     requestId,
     signal,
     watched,
   )) {
-    if (outcome !== "rejected" && outcome !== "quarantined" && outcome !== "discarded") continue;
     const item = items[at];
     if (item === undefined) continue;
     const { index, record } = item;
+    if (warnings.length > 0) {
+      const own = warnings.map((one) => ({ ...one, pointer: one.pointer.replace(/^\/\d+/, "") }));
+      yield { index, record, warnings: own, requestId };
+    }
+    if (outcome !== "rejected" && outcome !== "quarantined" && outcome !== "discarded") continue;
     const own = violations.flatMap(ofRecord).map((violation) => ({ ...violation, index, record }));
     yield {
       index,

@@ -40,6 +40,18 @@ describe("the records of a file", () => {
     });
   }
 
+  test("know the line on which they begin", async () => {
+    const linesOf = async (text: string, size: number) => {
+      const lines: (number | undefined)[] = [];
+      for await (const { line } of readRecords(inPieces(Buffer.from(text), size))) lines.push(line);
+      return lines;
+    };
+    for (const size of [1, 3, 10_000]) {
+      assert.deepEqual(await linesOf('\n{"a":1}\n\n{"b":2}\r\n{}', size), [2, 4, 5]);
+      assert.deepEqual(await linesOf('[\n {\n"a": "\\n"\n},\n\n{}, {}\n,\n7]', size), [2, 6, 6, 8]);
+    }
+  });
+
   test("may be none", async () => {
     assert.deepEqual(await textsOf(inPieces(Buffer.from(" [ ] "), 1)), []);
   });
@@ -52,11 +64,16 @@ describe("the records of a file", () => {
   const UNREADABLE: Record<string, [text: string | Buffer, said: RegExp]> = {
     nothing: ["", /it is empty/],
     whitespace: [" \n ", /it is empty/],
-    "another format": ["id,arrival\n1,2026-01-01", /begins with neither/],
+    "another format": [
+      "id,arrival\n1,2026-01-01",
+      /it is not JSON\. Send a JSON array, or one JSON record per line \(NDJSON\)\.$/,
+    ],
+    "UTF-16": [Buffer.from("[{}]", "utf16le"), /it is UTF-16 or UTF-32\. Save it as UTF-8\.$/],
+    "UTF-16 with a mark": [Buffer.from("\ufeff[{}]", "utf16le"), /it is UTF-16/],
     "an array that was cut off": ['[{"a":1},{"a"', /ends before the array's/],
-    "two commas": ["[{},,{}]", /at byte 4 a record was expected/],
-    "a comma at the end": ["[{},]", /at byte 4 a record was expected/],
-    "two arrays": ["[{}]\n[{}]", /at byte 5 its end was expected/],
+    "two commas": ["[{},,{}]", /on line 1, at byte 4, a record was expected/],
+    "a comma at the end": ["[{}\n,\n]", /on line 3, at byte 6, a record was expected/],
+    "two arrays": ["[{}]\n[{}]", /on line 2, at byte 5, its end was expected/],
     "gzip that was cut off": [gzipSync(FORMS["a JSON array"]).subarray(0, 40), /not whole gzip/],
     "gzip with a fault": [
       Buffer.concat([gzipSync("[{}]").subarray(0, 10), Buffer.alloc(40, 7)]),

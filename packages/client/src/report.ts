@@ -1,4 +1,4 @@
-import type { RequestStatus } from "./api-types.ts";
+import type { RequestStatus, Warning } from "./api-types.ts";
 import type { BellhopErrorCode, RecordViolation } from "./error.ts";
 
 export interface RefusedRecord {
@@ -13,6 +13,17 @@ export interface RefusedRecord {
   readonly violations: readonly RecordViolation[];
   /** The accepted batch of this record, if any. */
   readonly requestId: string | undefined;
+}
+
+/** An accepted record with warnings. */
+export interface WarnedRecord {
+  /** Position in the input of `send`, from 0. */
+  readonly index: number;
+  readonly record: unknown;
+  /** Their pointers are into the record. */
+  readonly warnings: readonly Warning[];
+  /** The accepted batch of this record. */
+  readonly requestId: string;
 }
 
 /** Number of records by outcome. */
@@ -43,6 +54,8 @@ export interface SendReport {
   readonly rejected: readonly RefusedRecord[];
   /** With `waitForOutcomes`: the first 1,000 quarantined or discarded records. */
   readonly quarantined: readonly RefusedRecord[];
+  /** With `waitForOutcomes`: the first 1,000 records with warnings; `outcomes.warned` counts all. */
+  readonly warned: readonly WarnedRecord[];
   /** Accepted batches, and the first 10,000 ids. */
   readonly batches: number;
   readonly requestIds: readonly string[];
@@ -93,6 +106,7 @@ export class Tally {
   readonly #startedAt = performance.now();
   readonly #rejected: RefusedRecord[] = [];
   readonly #quarantined: RefusedRecord[] = [];
+  readonly #warned: WarnedRecord[] = [];
   readonly #requestIds: string[] = [];
   readonly #unconfirmed: UnconfirmedRecords[] = [];
   #outcomes: Outcomes | undefined;
@@ -110,6 +124,15 @@ export class Tally {
     if (isRejected && refused.requestId !== undefined) this.accepted -= 1;
     const list = isRejected ? this.#rejected : this.#quarantined;
     if (list.length < LISTED_MAX) list.push(refused);
+  }
+
+  /** Whether further warnings would not be listed. */
+  get hasListedWarnings(): boolean {
+    return this.#warned.length >= LISTED_MAX;
+  }
+
+  warn(warned: WarnedRecord): void {
+    if (!this.hasListedWarnings) this.#warned.push(warned);
   }
 
   leaveUnconfirmed(unconfirmed: UnconfirmedRecords): void {
@@ -146,6 +169,7 @@ export class Tally {
       rejectedTotal: this.rejectedTotal,
       rejected: this.#rejected,
       quarantined: this.#quarantined,
+      warned: this.#warned,
       batches: this.batches,
       requestIds: this.#requestIds,
       outcomes: this.#outcomes,

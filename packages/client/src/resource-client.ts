@@ -16,7 +16,7 @@ import type {
   RequestSummary,
   ReservationVersion,
 } from "./api-types.ts";
-import { JsonRecord, RecordCutter, type Records, unreadable } from "./batch.ts";
+import { type JsonRecord, RecordCutter, type Records, unreadable } from "./batch.ts";
 import { apiPath, type Connection } from "./connection.ts";
 import { readJson } from "./http.ts";
 import type { RecordOf, Resource, SendOptions } from "./options.ts";
@@ -108,10 +108,9 @@ export async function* readRecords(source: RecordSource): AsyncGenerator<JsonRec
       ? createReadStream(source, { highWaterMark: READ_BYTES })
       : source;
   const cutter = new RecordCutter();
-  for await (const chunk of unpacked(bytes))
-    for (const json of cutter.push(chunk)) yield new JsonRecord(json);
+  for await (const chunk of unpacked(bytes)) yield* cutter.push(chunk);
   const last = cutter.end();
-  if (last !== undefined) yield new JsonRecord(last);
+  if (last !== undefined) yield last;
 }
 
 async function* unpacked(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, undefined> {

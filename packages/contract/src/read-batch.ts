@@ -280,7 +280,7 @@ class BatchRun {
     }
     return refusal(
       "bellhop.contract.NotAnArray",
-      "The body must be a JSON array of records, also when it has only one.",
+      "The body must be a JSON array of records, even for a single record.",
     );
   }
 

@@ -24,12 +24,16 @@ import {
 import { type Columns, figure, itemTable, printable } from "../../cli/output.ts";
 import { untilStopped } from "../../cli/stop-signals.ts";
 import { UsageError } from "../../platform/errors/operator-error.ts";
-import { checkOffline, type FileRecord, openFile, sizeOf } from "../file-records.ts";
+import { checkOffline, type FileRecord, openFile, sizeOf, UnreadableFile } from "../file-records.ts";
 import { CREDENTIALS_DETAILS, PARTNER_OPTIONS, partnerClient, readPartner } from "../partner-client.ts";
 
 const NOT_SENT = 1;
 const SOME_REFUSED = 3;
 const UNCONFIRMED_LISTED_MAX = 5;
+const REQUESTS_LISTED_MAX = 3;
+const WARNINGS_LISTED_MAX = 20;
+const BATCH_MAX = 10_000;
+const CONCURRENCY_MAX = 64;
 /** Show a longer wait for a response. */
 const SILENT_MS = 3_000;
 
@@ -40,7 +44,16 @@ interface SentFile {
   readonly refusals: Refusals;
   readonly seconds: number;
   /** The error that stopped the file; undefined if everything was sent. */
-  readonly failure: string | undefined;
+  readonly failure: Failure | undefined;
+}
+
+interface Failure {
+  readonly message: string;
+  readonly code: string;
+  /** Whether the same command would fail again. */
+  readonly isLasting: boolean;
+  /** The service's. */
+  readonly address: string;
 }
 
 /** Position in the file, which includes records refused offline. */
@@ -61,28 +74,34 @@ function sentJson({ file, resource, report, refusals, seconds, failure }: SentFi
     file,
     resource,
     complete: failure === undefined,
-    failure: failure ?? null,
+    failure: failure?.message ?? null,
     records: report.records + refusals.keptBack,
     accepted,
     rejected: report.rejectedTotal + refusals.keptBack,
     batches,
+    requestIds: report.requestIds,
     outcomes,
     retries,
     unconfirmed,
     refused: refusals.listed.map(refusedJson),
+    warned: report.warned.map(({ record, warnings }) => ({ index: (record as FileRecord).place, warnings })),
     seconds: Math.round(seconds * 10) / 10,
   };
 }
 
 function unconfirmedLine(one: UnconfirmedRecords): string {
   const answer = one.status === undefined ? "" : ` (${one.status}, request ${one.requestId ?? "unknown"})`;
-  return `${figure(one.count)} records from record ${placeOf(one)} are not confirmed: ${printable(one.reason)}${printable(answer)}`;
+  const [first, last] = [placeOf(one), placeOf(one) + one.count - 1];
+  const which = one.count === 1 ? `record ${first} was` : `records ${first}–${last} were`;
+  return `${which} not confirmed: ${printable(one.reason)}${printable(answer)}`;
 }
 
 function outcomesLine(outcomes: NonNullable<SendReport["outcomes"]>): string {
   const { warned, ...ends } = outcomes;
   const counted = Object.entries(ends).filter(([, records]) => records > 0);
-  const words = counted.map(([end, records]) => `${end} ${figure(records)}`).join(", ") || "no outcomes";
+  const wordsOf = ([end, records]: (typeof counted)[number]) =>
+    `${end} ${figure(records)}${end === "duplicate" ? " (accepted before; nothing stored twice)" : ""}`;
+  const words = counted.map(wordsOf).join(", ") || "no outcomes";
   return `  ${words}${warned > 0 ? `; ${figure(warned)} with warnings` : ""}`;
 }
 
@@ -102,16 +121,69 @@ function sentLines({ file, resource, report, refusals, seconds, failure }: SentF
   const more = rejected + quarantined - listed.length;
   const unlisted = unconfirmed.length - UNCONFIRMED_LISTED_MAX;
   return [
-    `${figure(records + refusals.keptBack)} ${resource} of ${name}: ${figure(accepted)} accepted in ${figure(batches)} ${batches === 1 ? "batch" : "batches"}, ${figure(rejected)} rejected, ${seconds.toFixed(1)} s`,
+    `${name}: ${recordsText(records + refusals.keptBack, resource)}, ${figure(accepted)} accepted in ${figure(batches)} ${batches === 1 ? "batch" : "batches"}, ${figure(rejected)} rejected, ${seconds.toFixed(1)} s`,
     ...(outcomes === undefined ? [] : [outcomesLine(outcomes)]),
+    ...requestLines(report),
+    ...warningLines(report),
     ...(listed.length === 0 ? [] : ["", ...itemTable(columns, listed)]),
     ...(listed.length > 0 && more > 0 ? [`${figure(more)} more: --rejected FILE writes all of them.`] : []),
     ...unconfirmed.slice(0, UNCONFIRMED_LISTED_MAX).map(unconfirmedLine),
     ...(unlisted > 0 ? [`${figure(unlisted)} more batches: --json lists them.`] : []),
-    ...(failure === undefined
-      ? []
-      : [`Incomplete: ${printable(failure)} Run the same command again to resume.`]),
+    ...(failure === undefined ? [] : [printable(failureLine(failure, accepted))]),
   ];
+}
+
+/** "1 reservation", "2 inventories". */
+function recordsText(count: number, resource: string): string {
+  const one = resource === "inventories" ? "inventory" : resource.slice(0, -1);
+  return `${figure(count)} ${count === 1 ? one : resource}`;
+}
+
+function requestLines({ requestIds, batches }: SendReport): string[] {
+  if (requestIds.length === 0) return [];
+  const listed = requestIds.slice(0, REQUESTS_LISTED_MAX);
+  const more = batches - listed.length;
+  return [
+    `  requests ${listed.join(", ")}${more > 0 ? `, and ${figure(more)} more: --json lists them` : ""}`,
+  ];
+}
+
+function warningLines({ warned, outcomes }: SendReport): string[] {
+  if (warned.length === 0) return [];
+  const rows = warned.flatMap(({ record, warnings }) =>
+    warnings.map((warning) => ({ ...warning, place: (record as FileRecord).place })),
+  );
+  const columns: Columns<(typeof rows)[number]> = {
+    RECORD: "place",
+    POINTER: ({ pointer }) => pointer || "-",
+    WARNING: "code",
+    REASON: "message",
+  };
+  const listed = rows.slice(0, WARNINGS_LISTED_MAX);
+  const records = new Set(listed.map(({ place }) => place)).size;
+  const more = (outcomes?.warned ?? 0) - records;
+  return [
+    "",
+    ...itemTable(columns, listed),
+    ...(more > 0 ? [`${figure(more)} more records with warnings: --json lists up to 1,000.`] : []),
+  ];
+}
+
+/** What stopped a send, and what to do: an error that the same command would meet again is to be corrected first. */
+function failureLine({ message, code, isLasting, address }: Failure, accepted: number): string {
+  if (!isLasting) return `Incomplete: ${message} Run the same command again to resume.`;
+  const begin = accepted === 0 ? "Nothing was sent" : "Incomplete";
+  if (code === "oauth.invalid_client")
+    return `${begin}: the service at ${address} refused the client id or secret. Correct BELLHOP_CLIENT_ID and BELLHOP_CLIENT_SECRET.`;
+  if (code === "client.UnreadableInput") return `${begin}: ${message} Correct the file.`;
+  if (code === "http.404" || code === "bellhop.http.NotFound")
+    return `${begin}: ${address} is not the address of a Bellhop service (404). ${addressAdvice(address)}`;
+  return `${begin}: ${message} (${address}) The same command would fail again: correct this first.`;
+}
+
+function addressAdvice(address: string): string {
+  const shorter = address.replace(/\/api(\/.*)?$/, "");
+  return shorter === address ? "Correct --url or BELLHOP_URL." : `Give the address without /api: ${shorter}`;
 }
 
 function exitCodeOf({ report, refusals, failure }: SentFile, stopped: number | undefined): number {
@@ -121,13 +193,26 @@ function exitCodeOf({ report, refusals, failure }: SentFile, stopped: number | u
   return unsettled === 0 ? 0 : SOME_REFUSED;
 }
 
+/** Throws UsageError. */
+function requireWithin(name: string, value: number | undefined, max: number): void {
+  if (value !== undefined && (value < 1 || value > max))
+    throw new UsageError(`${name} must be a whole number from 1 to ${figure(max)}, not "${value}".`);
+}
+
 /** The report, also of a failed send. */
-async function reportOf(sending: Promise<SendReport>): Promise<Pick<SentFile, "report" | "failure">> {
+async function reportOf(
+  sending: Promise<SendReport>,
+  address: string,
+): Promise<Pick<SentFile, "report" | "failure">> {
   try {
     return { report: await sending, failure: undefined };
   } catch (error) {
     if (!(error instanceof SendError)) throw error;
-    return { report: error.report, failure: error.message };
+    const { report, message, exception, retryable, cause } = error;
+    const isFile = cause instanceof UnreadableFile;
+    const code = isFile ? "client.UnreadableInput" : exception;
+    const isLasting = isFile || (!retryable && exception !== "client.Interrupted");
+    return { report, failure: { message, code, isLasting, address } };
   }
 }
 
@@ -221,12 +306,14 @@ const own = verb({
     "send monday.json tuesday.json '2026-*.ndjson.gz'",
     "send inventories.json --url https://bellhop.example --rejected refused.ndjson",
   ],
-  json: '{"file", "resource", "complete", "failure", "records", "accepted", "rejected", "batches", "outcomes", "retries", "unconfirmed", "refused", "seconds"}; of several files {"files", "complete", "remaining", "records", "accepted", "rejected", "seconds"}',
+  json: '{"file", "resource", "complete", "failure", "records", "accepted", "rejected", "batches", "requestIds", "outcomes", "retries", "unconfirmed", "refused", "warned", "seconds"}; of several files {"files", "complete", "remaining", "records", "accepted", "rejected", "seconds"}',
   exitCodes:
-    "0 every record was accepted; 1 incomplete, run again to resume; 2 usage error; 3 all sent, some records rejected or quarantined; 130, 143 stopped by SIGINT, SIGTERM, run again to resume.",
+    "0 every record was accepted; 1 incomplete: run again to resume, or correct what the message names; 2 usage error; 3 all sent, some records rejected or quarantined; 130, 143 stopped by SIGINT, SIGTERM, run again to resume.",
   run: async (values, context) => {
     const { output, progress, json } = context;
     const { batch, concurrency, backfill, lenient, noCheck, noWait } = values;
+    requireWithin("--batch", batch, BATCH_MAX);
+    requireWithin("--concurrency", concurrency, CONCURRENCY_MAX);
     const partner = await readPartner(values, context);
     const bellhop = partnerClient({ ...partner, concurrency }, context);
     const files = await findFiles(values.files);
@@ -257,6 +344,7 @@ const own = verb({
             progress.show(line.text);
           },
         }),
+        partner.baseUrl,
       );
       return { file, resource, ...run, refusals, seconds: (performance.now() - startedAt) / 1000 };
     };
@@ -290,8 +378,8 @@ export const command: Noun = { own };
 
 /** The refusal of a record that is invalid by the service's rules, with positions in the file. */
 function refusedOffline(resource: Resource, record: FileRecord): RefusedRecord | undefined {
-  const { place: index, json } = record;
-  const { violations } = checkOffline(resource, json, index);
+  const { place: index } = record;
+  const { violations } = checkOffline(resource, record);
   const [first] = violations;
   if (first === undefined) return undefined;
   const own = violations.map((one) => {

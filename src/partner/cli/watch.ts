@@ -100,8 +100,7 @@ const own = verb({
     "0 applied, or the feed was followed until it was stopped; 1 not applied in time, or not readable; 2 usage error; 3 applied, with rejected or quarantined records.",
   run: async (values, context) => {
     const { requestId, changes } = values;
-    if (changes === (requestId !== undefined))
-      throw new UsageError("Give the id of a request, or --changes.");
+    if (changes === (requestId !== undefined)) throw new UsageError("Pass a request id, or --changes.");
     if (values.property !== undefined && values.client === undefined)
       throw new UsageError("--property needs --client.");
     const bellhop = partnerClient(await readPartner(values, context), context);

@@ -167,7 +167,7 @@ async function makeDataDirectory(dataDir: string, mode: number): Promise<void> {
     const [what, todo] =
       syscall === "access"
         ? ["written", "start as its owner, or set it to a writable directory"]
-        : ["made", "set it to a directory that can be written"];
+        : ["created", "set it to a directory that can be written"];
     throw new EmbeddedPostgresError(`DATA_DIR ${dataDir} cannot be ${what} (${code}): ${todo}.`, {
       cause: error,
     });
