@@ -2,7 +2,14 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type pg from "pg";
 import { RESOURCES } from "#contract/resource.ts";
 import { recordAudit } from "../identity/audit.ts";
-import { authorize, EmptyRefusal, lacksGrant, lacksScope, refuseEmpty } from "../identity/authorize.ts";
+import {
+  authorize,
+  authorizeAgain,
+  EmptyRefusal,
+  lacksGrant,
+  lacksScope,
+  refuseEmpty,
+} from "../identity/authorize.ts";
 import { hasScope, type Principal, permits, writeScopeOf } from "../identity/permissions.ts";
 import { receiveForm, receiveFormBytes } from "../identity/receive-form.ts";
 import { readFor } from "../platform/db/connection.ts";
@@ -49,6 +56,7 @@ interface Asked {
   readonly context: HttpContext;
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
+  /** As last checked. */
   readonly principal: Principal;
   readonly clientId: string;
   readonly backfillId: string;
@@ -74,9 +82,11 @@ async function find(asked: Asked): Promise<Backfill> {
 
 /** Reads when a slot is free, until the client disconnects: a large backfill may have many copies to read. */
 function inTurn<Answer>(
-  { context, reply, principal, clientId }: Asked,
+  asked: Asked,
+  backfill: Backfill,
   read: (pool: pg.Pool, countRead: CountRead) => Promise<Answer>,
 ): Promise<Answer> {
+  const { context, request, reply, principal, clientId } = asked;
   const { questions, querySemaphores, backfillSemaphore, rateLimiter, nodes } = context;
   const { requestRate, requestBurst } = principal;
   let uncharged = 0;
@@ -88,18 +98,25 @@ function inTurn<Answer>(
     if (more > 0) rateLimiter.charge(clientId, more, requestRate, requestBurst, nodes("read"));
   };
   const reading = readingFor(reply.raw);
-  const reads = () => readFor(reading, () => read(questions, countRead));
+  const reads = async () => {
+    // The turn may have taken long.
+    if ((await authorizeAgain(context, request)) !== principal) await requireGrant(asked, backfill);
+    return readFor(reading, () => read(questions, countRead));
+  };
   // One slot shared by all clients; each may have only one query waiting here.
   return querySemaphores.run(clientId, () => backfillSemaphore.run("", reads, reading), reading);
 }
 
 async function describe(asked: Asked, backfill: Backfill) {
-  return backfillAnswer(await inTurn(asked, (pool, countRead) => progressOf(pool, backfill, countRead)));
+  return backfillAnswer(
+    await inTurn(asked, backfill, (pool, countRead) => progressOf(pool, backfill, countRead)),
+  );
 }
 
 async function open(asked: Asked) {
-  const { context, request, reply, principal, clientId } = asked;
+  const { context, request, reply, clientId } = asked;
   const manifest = readManifest(await receiveFormBytes(context, request));
+  const { principal } = asked;
   const lacking = manifest.resources
     .map(({ resource }) => writeScopeOf(resource))
     .filter((scope) => !hasScope(principal, scope));
@@ -122,7 +139,7 @@ async function close(asked: Asked) {
   const backfill = await find(asked);
   return describe(
     asked,
-    await inTurn(asked, (pool, countRead) => closeBackfill(pool, backfill, acceptGaps, countRead)),
+    await inTurn(asked, backfill, (pool, countRead) => closeBackfill(pool, backfill, acceptGaps, countRead)),
   );
 }
 
@@ -173,7 +190,7 @@ async function gaps(asked: Asked) {
   const backfill = await find(asked);
   const page = ({ client, asked: of, tally }: BackfillQueryContext) =>
     readGaps(client, of, tally, start, limit);
-  const { items, next } = await inTurn(asked, (pool, countRead) =>
+  const { items, next } = await inTurn(asked, backfill, (pool, countRead) =>
     onBackfill(pool, backfill, page, countRead),
   );
   return { items, nextCursor: cursorOf(next) };
@@ -338,13 +355,22 @@ export function registerBackfillRoutes(
   for (const route of ROUTES.filter((one) => one.method === method)) {
     const url = BASE + route.path.replace("{backfillId}", ":backfillId");
     app[method](url, { onRequest }, async (request, reply) => {
-      const principal = request.principal as Principal;
+      const { clientId } = request.principal as Principal;
       const { backfillId = "" } = request.params as { backfillId?: string };
-      const { clientId } = principal;
       const id = backfillId.toLowerCase();
       const parameters = () => new DefinedParameters(request, route.parameters ?? []);
       if (method === "get") parameters();
-      const asked = { context, request, reply, principal, clientId, backfillId: id, parameters };
+      const asked: Asked = {
+        context,
+        request,
+        reply,
+        get principal() {
+          return request.principal as Principal;
+        },
+        clientId,
+        backfillId: id,
+        parameters,
+      };
       let answer: object | string;
       try {
         answer = await route.work(asked);

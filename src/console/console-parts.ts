@@ -60,8 +60,10 @@ export interface ConsoleParts {
   readonly login: LoginParts;
   /** Undefined if no provider is configured. */
   readonly singleSignOn: SingleSignOn | undefined;
-  /** Limits concurrent reads, because operators share connections and the event loop with partners' batches. */
+  /** Limits concurrent reads, because operators share connections and the event loop with partners' batches. Operators take turns. */
   readonly questions: Semaphore;
+  /** Limits concurrent changes. Operators take turns. */
+  readonly changes: Semaphore;
   readonly webhookRules: AddressRules;
   /** Known once the service listens. */
   baseUrl(): string;

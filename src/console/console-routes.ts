@@ -8,7 +8,14 @@ import { readingFor } from "../platform/http/reader.ts";
 import { checkMediaType, receiveSmallBody } from "../platform/http/receive-body.ts";
 import { type Paging, readPaging } from "../query/page-cursors.ts";
 import { adminOf, type ConsoleParts, sendAnswer } from "./console-parts.ts";
-import { CONSOLE_API, operatorOf, requireCsrfToken, requireOwnOrigin } from "./guard.ts";
+import {
+  CONSOLE_API,
+  operatorAfterWait,
+  operatorOf,
+  requireCsrfToken,
+  requireOperator,
+  requireOwnOrigin,
+} from "./guard.ts";
 import { JsonBody } from "./json-body.ts";
 
 export type { Paging };
@@ -58,12 +65,13 @@ export function addQuestion(
   answer: (asked: Asked) => Promise<unknown>,
 ): void {
   scope.get(`${CONSOLE_API}/${path}`, { config: { permission } }, async (request, reply) => {
-    const operator = operatorOf(request);
+    const checkedAt = performance.now();
     const query = new QueryParameters(request.raw.url ?? "", parameters);
     const named = request.params as Record<string, string>;
-    const answered = await parts.questions.run(() =>
-      readFor(readingFor(reply.raw), () => answer({ query, operator, named, reply })),
-    );
+    const answered = await parts.questions.run(async () => {
+      const operator = await operatorAfterWait(parts, request, permission, checkedAt);
+      return readFor(readingFor(reply.raw), () => answer({ query, operator, named, reply }));
+    }, operatorOf(request).name);
     return reply.sent ? reply : sendAnswer(reply, answered);
   });
 }
@@ -92,10 +100,13 @@ export function addChange<Changed>(
     async (request, reply) => {
       const body = await receiveJson(parts, request, FORM_BYTES_MAX, fields);
       const named = request.params as Record<string, string>;
-      const operator = operatorOf(request);
-      const { who } = adminOf(parts, operator);
-      const form = { body, operator, who, named, request, reply };
-      const answer = await parts.questions.run(() => change(form));
+      const { form, answer } = await parts.changes.run(async () => {
+        // The body may have taken a minute.
+        const operator = await requireOperator(parts, request, permission);
+        const { who } = adminOf(parts, operator);
+        const asked: Form = { body, operator, who, named, request, reply };
+        return { form: asked, answer: await change(asked) };
+      }, operatorOf(request).name);
       await afterwards?.(form, answer);
       return sendAnswer(reply, answer ?? { done: true });
     },

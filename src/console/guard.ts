@@ -58,14 +58,39 @@ export function guardRoutes(scope: FastifyInstance, parts: ConsoleParts): void {
   scope.addHook("onRequest", async (request) => {
     requireOwnHost(parts, request);
     const { permission = "public" } = request.routeOptions.config;
-    if (permission === "public") return;
-    const session = await sessionOf(parts, request);
-    if (session === undefined) throw new ConsoleError("bellhop.console.NotLoggedIn");
-    request.operator = session;
-    if (isAllowed(session.role, permission)) return;
-    throw new ConsoleError("bellhop.console.NotAllowed", {
-      message: `This requires the role ${leastRoleFor(permission)}; yours is ${session.role}.`,
-    });
+    if (permission !== "public") await requireOperator(parts, request, permission);
+  });
+}
+
+/** An operator who was checked longer ago is checked again before an answer. */
+const CHECKED_MS_MAX = 1_000;
+
+/** The operator of a request that was checked at `checkedAt`, and waited for its turn since then. */
+export async function operatorAfterWait(
+  parts: ConsoleParts,
+  request: FastifyRequest,
+  permission: Permission,
+  checkedAt: number,
+): Promise<OperatorSession> {
+  const isOld = performance.now() - checkedAt > CHECKED_MS_MAX;
+  return isOld ? requireOperator(parts, request, permission) : operatorOf(request);
+}
+
+/**
+ * Sets `request.operator` to the session with its current role and scope, and returns it. Throws ConsoleError without a session or the
+ * permission. Repeated after every long wait: for a body, or for a turn.
+ */
+export async function requireOperator(
+  parts: ConsoleParts,
+  request: FastifyRequest,
+  permission: Permission,
+): Promise<OperatorSession> {
+  const session = await sessionOf(parts, request);
+  if (session === undefined) throw new ConsoleError("bellhop.console.NotLoggedIn");
+  request.operator = session;
+  if (isAllowed(session.role, permission)) return session;
+  throw new ConsoleError("bellhop.console.NotAllowed", {
+    message: `This requires the role ${leastRoleFor(permission)}; yours is ${session.role}.`,
   });
 }
 

@@ -117,7 +117,12 @@ export interface Addresses {
 export type BearerResult =
   | { readonly kind: "absent" }
   | { readonly kind: "invalid" }
-  | { readonly kind: "ok"; readonly principal: Principal };
+  | {
+      readonly kind: "ok";
+      readonly principal: Principal;
+      /** For `Authenticator.verifyAgain`. */
+      readonly version: number;
+    };
 
 export interface AuthenticatorOptions {
   readonly pool: Pool;
@@ -144,7 +149,7 @@ export function createAuthenticator(options: AuthenticatorOptions) {
   /** The key that encrypts cursors. */
   const cursorKey = once(() => readCursorKey(pool, cipher));
   const parties = once(() => readTokenParties(pool, () => addresses().authUrl));
-  const principalOf = createPrincipals(config);
+  const { principalOf, tokenOf } = createPrincipals(config);
   let watchingExpired: ((clientId: string) => void) | undefined;
   const readToken = createTokenReader(directory, parties, (clientId) => watchingExpired?.(clientId));
 
@@ -167,8 +172,20 @@ export function createAuthenticator(options: AuthenticatorOptions) {
     if (!cipher.encrypts) log.debug("KEY_ENCRYPTION_KEY is not set: signing keys are stored unencrypted");
   }
 
-  function resultOf(good: GoodToken | undefined): BearerResult {
-    return good === undefined ? { kind: "invalid" } : { kind: "ok", principal: principalOf(good) };
+  function resultOf(good: GoodToken | undefined, version: number): BearerResult {
+    return good === undefined ? { kind: "invalid" } : { kind: "ok", principal: principalOf(good), version };
+  }
+
+  function currentOf(principal: Principal, version: number) {
+    if (directory.version() === version) return principal;
+    const token = tokenOf(principal);
+    // Not the expiry: a request that began in time may end.
+    if (token === undefined || directory.findKey(token.kid) === undefined) return undefined;
+    if (directory.isDenied(token.tokenId)) return undefined;
+    const client = directory.findClient(token.clientId);
+    const use = (found: ClientFacts | undefined) =>
+      found === undefined || found.revoked ? undefined : principalOf({ token, client: found });
+    return client instanceof Promise ? client.then(use) : use(client);
   }
 
   return {
@@ -180,8 +197,24 @@ export function createAuthenticator(options: AuthenticatorOptions) {
       const token = bearerOf(headers);
       if (token === undefined) return { kind: "absent" };
       if (token === false) return { kind: "invalid" };
+      const version = directory.version();
       const good = readToken(token);
-      return good instanceof Promise ? good.then(resultOf) : resultOf(good);
+      return good instanceof Promise
+        ? good.then((known) => resultOf(known, version))
+        : resultOf(good, version);
+    },
+    /**
+     * The principal as of now, after a long step: with the client's current permissions, or undefined if the token, its key or its client
+     * was revoked. The same object, at the cost of a comparison, if nothing has changed since `verifyBearer` returned `version`.
+     */
+    verifyAgain(
+      principal: Principal,
+      version: number,
+    ): Principal | undefined | Promise<Principal | undefined> {
+      const renewal = directory.freshen();
+      return renewal === undefined
+        ? currentOf(principal, version)
+        : renewal.then(() => currentOf(principal, version));
     },
     prepare,
     /** Loads changes of clients, keys and revocations at once instead of within a second. */
@@ -207,9 +240,10 @@ function bearerOf(headers: readonly string[] | undefined): string | undefined | 
 }
 
 /** Creates principals, reusing one while neither the token nor the client's facts change. */
-function createPrincipals(config: AuthConfig): (good: GoodToken) => Principal {
+function createPrincipals(config: AuthConfig) {
   const made = new WeakMap<VerifiedToken, { client: ClientFacts; principal: Principal }>();
-  return ({ token, client }) => {
+  const tokens = new WeakMap<Principal, VerifiedToken>();
+  const principalOf = ({ token, client }: GoodToken): Principal => {
     const before = made.get(token);
     if (before?.client === client) return before.principal;
     const principal: Principal = {
@@ -223,8 +257,10 @@ function createPrincipals(config: AuthConfig): (good: GoodToken) => Principal {
       certificationId: client.certificationId,
     };
     made.set(token, { client, principal });
+    tokens.set(principal, token);
     return principal;
   };
+  return { principalOf, tokenOf: (principal: Principal) => tokens.get(principal) };
 }
 
 /** Creates the first signing key. Nodes that start together wait for the epoch row; the second finds the key of the first. */

@@ -10,6 +10,8 @@ declare module "fastify" {
   interface FastifyRequest {
     /** Set by `authorize` after it has verified the bearer token and its scope. */
     principal?: Principal;
+    /** Set by `authorize`, for `authorizeAgain`. */
+    authorized?: { readonly scopes: readonly string[]; readonly version: number };
   }
 }
 
@@ -138,10 +140,40 @@ export function authorize(context: HttpContext, scope: string | readonly string[
         return;
       }
       request.principal = principal;
+      if (known.kind === "ok") request.authorized = { scopes, version: known.version };
       done();
     };
     const bearer = verifyBearer(context, request.headers);
     if (bearer instanceof Promise) bearer.then(settle, done);
     else settle(bearer);
   };
+}
+
+/**
+ * Checks token and scope again after a long step, such as the body, and sets `request.principal` as of now. Throws EmptyRefusal. Grants
+ * are the caller's to check.
+ */
+export async function authorizeAgain(context: HttpContext, request: FastifyRequest): Promise<Principal> {
+  const { principal, authorized } = request;
+  if (principal === undefined || authorized === undefined) throw NO_TOKEN;
+  const current = await principalAgain(context, principal, authorized.version, authorized.scopes);
+  request.principal = current;
+  return current;
+}
+
+/** The principal as of now. Throws EmptyRefusal if its token was revoked or has none of the scopes. */
+export function principalAgain(
+  { authenticator }: HttpContext,
+  principal: Principal,
+  version: number,
+  scopes: readonly string[],
+): Principal | Promise<Principal> {
+  const use = (current: Principal | undefined) => {
+    if (current === principal) return principal;
+    if (current === undefined) throw BAD_TOKEN;
+    if (!scopes.some((scope) => hasScope(current, scope))) throw lacksScope(scopes);
+    return current;
+  };
+  const known = authenticator.verifyAgain(principal, version);
+  return known instanceof Promise ? known.then(use) : use(known);
 }

@@ -115,12 +115,9 @@ export function createDirectory(pool: Pool, cipher: SecretCipher, changes: Share
     const changed = await pool.query<{ clientId: string }>({ ...LIST_CHANGED_CLIENTS, values: [since] });
     changesSeen += 1;
     for (const { clientId } of changed.rows) clients.delete(clientId);
-    const fresh = await pool.query<{ jti: string; expiresAtMs: number }>({
-      ...LIST_DENIED_TOKENS,
-      values: [since],
-    });
-    for (const { jti, expiresAtMs } of fresh.rows) denied.set(jti, expiresAtMs);
+    await loadDenials(pool, denied, since);
     forgetDeadDenials(denied, now());
+    changesSeen += 1;
   }
 
   async function readChanges(): Promise<void> {
@@ -182,6 +179,8 @@ export function createDirectory(pool: Pool, cipher: SecretCipher, changes: Share
   return {
     freshen,
     renew,
+    /** Rises with each load of changes: while it is the same, a valid token keeps its permissions. */
+    version: () => changesSeen,
     /** Loads the changes up to this epoch; undefined if they are loaded already. */
     reach: (wanted: string) => (BigInt(wanted) > BigInt(epoch) ? renew() : undefined),
     now,
@@ -199,6 +198,13 @@ export function createDirectory(pool: Pool, cipher: SecretCipher, changes: Share
     /** Synchronous if the client is cached. */
     findClient: (clientId: string) => currentOrNone(clients.get(clientId), now()) ?? readClient(clientId),
   };
+}
+
+/** Adds the denials since an epoch. */
+async function loadDenials(pool: Pool, denied: Map<string, number>, since: string): Promise<void> {
+  const asked = { ...LIST_DENIED_TOKENS, values: [since] };
+  const { rows } = await pool.query<{ jti: string; expiresAtMs: number }>(asked);
+  for (const { jti, expiresAtMs } of rows) denied.set(jti, expiresAtMs);
 }
 
 /** The key if tokens signed with it are valid. */

@@ -2,6 +2,7 @@ import type { FastifyRequest } from "fastify";
 import { ServiceError } from "../platform/errors/registry.ts";
 import { checkMediaType, receiveSmallBody } from "../platform/http/receive-body.ts";
 import type { HttpContext } from "../service-context.ts";
+import { authorizeAgain } from "./authorize.ts";
 
 /** Limit for bodies other than batches. */
 const FORM_BYTES_MAX = 65_536;
@@ -10,12 +11,14 @@ function invalid(message: string, cause?: unknown): ServiceError {
   return new ServiceError("bellhop.http.BadRequest", { message, cause });
 }
 
-/** The bytes of a small JSON body; empty if there is no body. Throws ServiceError. */
+/** The bytes of a small JSON body; empty if there is no body. Throws ServiceError, and EmptyRefusal if the permission ended meanwhile. */
 export async function receiveFormBytes(context: HttpContext, request: FastifyRequest): Promise<Buffer> {
   const { headers } = request;
   const isThere = headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
   if (isThere) checkMediaType(headers["content-type"]);
-  return receiveSmallBody(context, request, FORM_BYTES_MAX);
+  const bytes = await receiveSmallBody(context, request, FORM_BYTES_MAX);
+  await authorizeAgain(context, request);
+  return bytes;
 }
 
 /** The fields of a small JSON object; none if there is no body. Throws ServiceError, also for a field that is not `allowed`. */

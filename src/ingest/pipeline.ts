@@ -17,7 +17,14 @@ import type { Admitted } from "../backfill/admission.ts";
 import { noteAccepted, noteRefusal } from "../certification/note-wire.ts";
 import { recordAudit } from "../identity/audit.ts";
 import type { BearerResult, RateResult } from "../identity/authenticator.ts";
-import { admit, EmptyRefusal, lacksGrant, rateFields, verifyBearer } from "../identity/authorize.ts";
+import {
+  admit,
+  EmptyRefusal,
+  lacksGrant,
+  principalAgain,
+  rateFields,
+  verifyBearer,
+} from "../identity/authorize.ts";
 import { type Principal, permits, writeScopeOf } from "../identity/permissions.ts";
 import { ERRORS, ServiceError } from "../platform/errors/registry.ts";
 import { COMMON_HEADERS, faultOf, isLast, PacedRequest } from "../platform/http/connection.ts";
@@ -50,6 +57,7 @@ const STEPS: readonly ((context: HttpContext, post: DataPost) => Promise<void> |
   registerProperties, // 429 too many new properties
   fingerprint, // path, handling and body, for the Idempotency-Key
   redact, // according to the erasure list and the client code's settings
+  authorizeAgain, // 403: permissions may have ended while the body was received
   append, // 409 Idempotency-Key reused, 503; durable once it resolves
 ];
 
@@ -605,7 +613,6 @@ function limitRate(context: HttpContext, post: DataPost): void {
   const { principal, rate } = admission;
   post.rate = { of: principal, result: rate };
   if (admission.kind === "limited") throw admission.error;
-  // An authorised request keeps its permissions until it is answered, even if a grant is revoked meanwhile.
   post.principal = principal;
   post.trace = beginTrace(context.tracer, post.raw.headers["traceparent"], post.startedAtMs);
 }
@@ -761,6 +768,22 @@ function redact(context: HttpContext, post: DataPost): Promise<void> | undefined
       post.kept = kept;
     }),
   );
+}
+
+function authorizeAgain(context: HttpContext, post: DataPost): Promise<void> | undefined {
+  const { principal, bearer, endpoint } = post;
+  if (principal === undefined || bearer.kind !== "ok") return undefined;
+  return whenKnown(principalAgain(context, principal, bearer.version, [endpoint.scope]), (current) => {
+    if (current === principal) return undefined;
+    post.principal = current;
+    const foreign = found(post.kept).records.find(
+      ({ clientCode, propertyCode }) => !permits(current, clientCode, propertyCode),
+    );
+    if (foreign === undefined) return undefined;
+    return countDatabase(post.waits, auditForeign(context, post, foreign)).then(() => {
+      throw lacksGrant(foreign.clientCode, foreign.propertyCode, foreign.index);
+    });
+  });
 }
 
 /** Applying a batch of this size takes tenths of a second, for which smaller ones need not wait (docs/decisions/0007). */

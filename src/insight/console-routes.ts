@@ -11,7 +11,7 @@ import type {
 } from "../console/answers.ts";
 import type { ConsoleParts } from "../console/console-parts.ts";
 import { type Asked, addQuestion, pagingOf } from "../console/console-routes.ts";
-import { CONSOLE_API, operatorOf, requireInScope } from "../console/guard.ts";
+import { CONSOLE_API, operatorAfterWait, operatorOf, requireInScope } from "../console/guard.ts";
 import { BoundedMap } from "../identity/directory.ts";
 import { arrangeGrants, type Principal } from "../identity/permissions.ts";
 import type { Scope } from "../identity/scope.ts";
@@ -56,7 +56,15 @@ export function addInsightRoutes(scope: FastifyInstance, parts: ConsoleParts): v
       request.principal = principalOf(parts, request);
     },
     config: { permission: "read-data" },
-    run: (_request, answer, signal) => parts.questions.run(answer, "", signal),
+    run(request, answer, signal) {
+      const checkedAt = performance.now();
+      const afterWait = async () => {
+        await operatorAfterWait(parts, request, "read-data", checkedAt);
+        request.principal = principalOf(parts, request);
+        return answer();
+      };
+      return parts.questions.run(afterWait, operatorOf(request).name, signal);
+    },
   });
 }
 

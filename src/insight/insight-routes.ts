@@ -7,7 +7,7 @@ import type {
   onRequestHookHandler,
 } from "fastify";
 import type pg from "pg";
-import { authorize, lacksGrant, refuseEmpty } from "../identity/authorize.ts";
+import { authorize, authorizeAgain, lacksGrant, refuseEmpty } from "../identity/authorize.ts";
 import type { Principal } from "../identity/permissions.ts";
 import { readFor } from "../platform/db/connection.ts";
 import { namedStatement } from "../platform/db/statement.ts";
@@ -129,8 +129,16 @@ function partnerAccess(context: HttpContext): InsightAccess {
   return {
     path: INSIGHT_PATH,
     onRequest,
-    run: ({ principal }, answering, signal) =>
-      context.querySemaphores.run(principal?.clientId ?? "", answering, signal),
+    run: (request, answering, signal) =>
+      context.querySemaphores.run(
+        request.principal?.clientId ?? "",
+        async () => {
+          // The turn may have taken long.
+          await authorizeAgain(context, request);
+          return answering();
+        },
+        signal,
+      ),
   };
 }
 

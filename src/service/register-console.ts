@@ -29,6 +29,12 @@ import { addWebhookRoutes } from "../webhooks/console-routes.ts";
 /** Concurrent queries per thread; leaves connections of the pool for others. */
 const QUESTIONS_AT_ONCE = 3;
 const QUESTIONS_WAITING_MAX = 60;
+/** Per operator; a page asks at most ten questions at once. */
+const OPERATOR_QUESTIONS_WAITING_MAX = 20;
+/** Changes do not wait for questions. */
+const CHANGES_AT_ONCE = 4;
+const CHANGES_WAITING_MAX = 40;
+const OPERATOR_CHANGES_WAITING_MAX = 10;
 /** Passwords waiting to be verified, in total and per network: about 3 seconds of work. */
 const PASSWORDS_WAITING_MAX = 40;
 const NETWORK_PASSWORDS_WAITING_MAX = 10;
@@ -70,7 +76,8 @@ export async function registerConsole(
     },
     singleSignOn: options.singleSignOn === undefined ? undefined : new SingleSignOn(options.singleSignOn),
     webhookRules: options.webhookRules,
-    questions: new Semaphore(QUESTIONS_AT_ONCE, QUESTIONS_WAITING_MAX),
+    questions: new Semaphore(QUESTIONS_AT_ONCE, QUESTIONS_WAITING_MAX, OPERATOR_QUESTIONS_WAITING_MAX),
+    changes: new Semaphore(CHANGES_AT_ONCE, CHANGES_WAITING_MAX, OPERATOR_CHANGES_WAITING_MAX),
     baseUrl,
     cookie: () => sessionCookieOf(baseUrl()),
   };

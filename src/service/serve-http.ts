@@ -18,6 +18,7 @@ import { type Config, localAddress } from "../config.ts";
 import { registerDocsRoutes } from "../documentation/docs-routes.ts";
 import { createFailureLimiter } from "../identity/attempt-limiters.ts";
 import { type Addresses, type Authenticator, createRateLimiter } from "../identity/authenticator.ts";
+import { EmptyRefusal, refuseEmpty } from "../identity/authorize.ts";
 import { readSandbox } from "../identity/local-clients.ts";
 import { registerAuthRoutes } from "../identity/routes.ts";
 import { AcceptLog, PropertyRegister, YieldingLog } from "../ingest/log/accept-log.ts";
@@ -122,6 +123,7 @@ function buildApp(
   // Fastify rejects it without a media type before routing; treat it as any other unsupported method.
   app.addHttpMethod("QUERY", { overrideExisting: true });
   app.decorateRequest("principal", undefined);
+  app.decorateRequest("authorized", undefined);
   preparePages(app);
   addHooks(app, requestLog, isClosing);
   addErrorHandlers(app, context, dataEndpoints === undefined ? [] : DATA_ROUTES);
@@ -209,6 +211,7 @@ const CLIENT_GONE = 499;
 
 function handleError(context: HttpContext, thrown: unknown, request: FastifyRequest, reply: FastifyReply) {
   if (thrown instanceof ReaderGone) return reply.code(CLIENT_GONE).send();
+  if (thrown instanceof EmptyRefusal) return refuseEmpty(reply, thrown);
   return sendError(reply, reportError(context, request.id, thrown));
 }
 

@@ -18,6 +18,7 @@ import { consoleRoutes } from "../hostile/flood-routes.ts";
 import { asBackfill, post } from "../support/backfill-fixture.ts";
 import { addOperator, type ConsoleSession, logIn, logInAsNew, PASSWORD } from "../support/console-session.ts";
 import { waitingForLock } from "../support/lock-waits.ts";
+import { RawConnection } from "../support/raw-http.ts";
 import { apply, reservation } from "../support/read-fixture.ts";
 import { type Answer, startTestService, type TestClient, type TestService } from "../support/service.ts";
 import { until } from "../support/until.ts";
@@ -582,5 +583,72 @@ describe("two tenants", () => {
       [items[0]?.who, items[0]?.role, items[0]?.what],
       [`console:${first.operator}`, "admin", "set-setting"],
     );
+  });
+});
+
+const SETTING = { clientCode: "FIRST", name: "timeZone", value: "UTC" };
+
+describe("a change whose body takes long", () => {
+  /** Begins a change and resolves once its session was checked and a part of its body received. */
+  async function begin(session: ConsoleSession) {
+    const connection = await RawConnection.open(service.address);
+    const body = JSON.stringify(SETTING);
+    const lines = [
+      "POST /console/api/settings/set HTTP/1.1",
+      `Host: ${new URL(service.address).host}`,
+      "Content-Type: application/json",
+      `Cookie: ${session.cookie}`,
+      `X-Bellhop-Csrf: ${session.csrfToken}`,
+      `Content-Length: ${body.length}`,
+    ];
+    connection.write(`${lines.join("\r\n")}\r\n\r\n${body.slice(0, 10)}`);
+    await until(async () => !(await service.get("/metrics", { as: null })).text.includes(NOTHING), 10_000);
+    return async () => {
+      connection.write(body.slice(10));
+      const { status } = await connection.answer();
+      connection.destroy();
+      return status;
+    };
+  }
+  const NOTHING = "\nbellhop_body_bytes_in_flight 0\n";
+
+  test("is refused if the operator lost the role or was removed meanwhile", async () => {
+    const admin = { pool: service.pool, who: "cli:test" };
+    const session = await logInAsNew(service, "slow", { role: "admin", grants: ["FIRST/*"] });
+    const demoted = await begin(session);
+    await setOperatorRights(admin, "slow", { role: "viewer" satisfies Role });
+    assert.equal(await demoted(), 403);
+    await setOperatorRights(admin, "slow", { role: "admin", grants: ["SECOND/*"] });
+    const moved = await begin(session);
+    await setOperatorRights(admin, "slow", { grants: ["FIRST/*"] });
+    assert.equal(await moved(), 200);
+    const removed = await begin(session);
+    await removeOperator(admin, "slow");
+    assert.equal(await removed(), 401);
+  });
+});
+
+describe("many questions of one operator", () => {
+  test("are refused beyond a bound, and leave another's questions a turn and changes unaffected", async () => {
+    const viewer = await logInAsNew(service, "asking", { role: "viewer", grants: ["*/*"] });
+    const locking = await service.pool.connect();
+    const statuses: number[] = [];
+    const refused = () => statuses.filter((status) => status === 503).length;
+    await locking.query("begin; lock table bellhop.backfill in access exclusive mode");
+    try {
+      const asked = Array.from({ length: 66 }, async () => {
+        statuses.push((await viewer.get("backfills")).status);
+      });
+      await until(async () => refused() === 66 - 3 - 20, 20_000);
+      const answer = everything.get("settings?clientCode=FIRST");
+      assert.equal((await everything.post("settings/set", SETTING)).status, 200);
+      await locking.query("commit");
+      assert.equal((await answer).status, 200);
+      await Promise.all(asked);
+      assert.equal(statuses.filter((status) => status === 200).length, 23);
+    } finally {
+      await locking.query("rollback");
+      locking.release();
+    }
   });
 });

@@ -5,13 +5,21 @@ export class SemaphoreFull extends Error {
   }
 }
 
-/** A semaphore with a bounded queue. Work of one group waits in order; groups take turns, and none can fill the whole queue. */
+interface Waiting {
+  resume(): void;
+  refuse(error: unknown): void;
+}
+
+/**
+ * A semaphore with a bounded queue. Work of one group waits in order; groups take turns. In a full queue new work takes the last place of
+ * the longest group, so that no groups can keep out another.
+ */
 export class Semaphore {
   readonly #atOnce: number;
   readonly #waitingMax: number;
   readonly #groupWaitingMax: number;
   /** The queue of each waiting group; the next group is first. */
-  readonly #groups = new Map<string, (() => void)[]>();
+  readonly #groups = new Map<string, Waiting[]>();
   #running = 0;
   #waiting = 0;
 
@@ -38,25 +46,40 @@ export class Semaphore {
       return;
     }
     const waiting = this.#groups.get(group) ?? [];
-    if (this.#waiting >= this.#waitingMax || waiting.length >= this.#groupWaitingMax)
-      throw new SemaphoreFull();
+    if (waiting.length >= this.#groupWaitingMax) throw new SemaphoreFull();
+    if (this.#waiting >= this.#waitingMax) this.#makeRoom(waiting.length + 1);
     this.#groups.set(group, waiting);
     this.#waiting += 1;
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     // Finished work passes its slot on, so that new arrivals cannot take it.
-    const resume = () => {
-      signal?.removeEventListener("abort", giveUp);
-      resolve();
+    const own: Waiting = {
+      resume() {
+        signal?.removeEventListener("abort", giveUp);
+        resolve();
+      },
+      refuse(error) {
+        signal?.removeEventListener("abort", giveUp);
+        reject(error);
+      },
     };
     const giveUp = () => {
-      waiting.splice(waiting.indexOf(resume), 1);
+      waiting.splice(waiting.indexOf(own), 1);
       if (waiting.length === 0) this.#groups.delete(group);
       this.#waiting -= 1;
       reject(signal?.reason);
     };
     signal?.addEventListener("abort", giveUp, { once: true });
-    waiting.push(resume);
+    waiting.push(own);
     await promise;
+  }
+
+  /** Refuses the last work of the longest group. Throws SemaphoreFull if no group is longer than `length`. */
+  #makeRoom(length: number): void {
+    let longest: Waiting[] = [];
+    for (const waiting of this.#groups.values()) if (waiting.length > longest.length) longest = waiting;
+    if (longest.length <= length) throw new SemaphoreFull();
+    longest.pop()?.refuse(new SemaphoreFull());
+    this.#waiting -= 1;
   }
 
   #leave(): void {
@@ -67,9 +90,9 @@ export class Semaphore {
     }
     const [group, waiting] = next;
     this.#groups.delete(group);
-    const resume = waiting.shift();
+    const first = waiting.shift();
     if (waiting.length > 0) this.#groups.set(group, waiting);
     this.#waiting -= 1;
-    resume?.();
+    first?.resume();
   }
 }
