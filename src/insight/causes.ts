@@ -141,6 +141,7 @@ function ofStatus({ around, report, reservations }: NightEvidence): OfCause[] {
           }
         : {
             kind: "cancelled-but-sold",
+            alike: `cancelled-but-sold ${label}`,
             isProof: false,
             prior: isLater ? 2 : 3,
             changedAt: sourceTime,
@@ -186,6 +187,7 @@ function ofCancelledGroups({ around, reservations }: OfNight): OfCause[] {
     if (alike.length < 2) return [];
     const cause: Cause = {
       kind: "cancelled-but-sold",
+      alike: "cancelled group",
       isProof: false,
       prior: 3.5,
       changedAt: newestOf(alike),
@@ -586,7 +588,7 @@ const WITHHELD = {
 >;
 
 /** Bits for a record whose dates or room type cannot be read. */
-const UNREADABLE = 2.5;
+const UNREADABLE = 1;
 
 /** Records that do not count, as if they did. */
 function ofWithheld(evidence: NightEvidence): OfCause[] {
@@ -623,8 +625,22 @@ function ofWithheld(evidence: NightEvidence): OfCause[] {
       if (stay !== undefined) plus(of(stay.roomType), around.stay(current.dates, stay.rooms), -1);
     }
     const isGroup = stays[0] === undefined ? null : isGrouped(stays[0]);
-    return [...rooms].map(([roomType, vector]) => ({ cause, roomType, rooms: vector, isGroup }));
+    return [...rooms].map(([roomType, vector]) => {
+      const { all } = evidence.differencesOf(roomType);
+      return {
+        cause,
+        roomType,
+        rooms: reason === "endless" ? untilContradicted(vector, all) : vector,
+        isGroup,
+      };
+    });
   });
+}
+
+/** The hotel knows a real departure: the nights from the first that a stay does not fit are beyond it. */
+function untilContradicted(rooms: readonly number[], differences: readonly number[]): readonly number[] {
+  const end = rooms.findIndex((count, night) => count !== 0 && (differences[night] as number) < count);
+  return end < 0 ? rooms : rooms.map((count, night) => (night < end ? count : 0));
 }
 
 function nightsOf(around: NightsAround, stay: ReadStay, isDayUse: boolean): number[] {

@@ -1,10 +1,10 @@
 import { type Cause, causesOf, type NightEvidence, type OfCause } from "./causes.ts";
 import type { Finding } from "./finding.ts";
 import {
-  explainedElsewhere,
   type RankedEffect,
   type RankedRoomType,
   rankRoomType,
+  rivalryOf,
   type Unexplained,
 } from "./rank-causes.ts";
 
@@ -95,14 +95,14 @@ export async function findingsOf(
     for (const effect of some) effects.push(effect);
     await pause();
   }
-  const elsewhere = explainedElsewhere(effects, evidence.differencesOf);
+  const rivalry = rivalryOf(effects, evidence.differencesOf);
   const byRoomType = Map.groupBy(effects, ({ roomType }) => roomType);
   const ranked: RankedRoomType<Cause>[] = [];
   for (const [place, roomType] of differing.entries()) {
     const own = byRoomType.get(roomType) ?? [];
     const combines = place < COMBINED_TYPES_MAX;
     ranked.push(
-      await rankRoomType(roomType, own, evidence.differencesOf(roomType), around.at, elsewhere, combines),
+      await rankRoomType(roomType, own, evidence.differencesOf(roomType), around.at, rivalry, combines),
     );
     if (combines) await pause();
   }

@@ -209,8 +209,9 @@ export async function readNightDetails(
   const newer = new Set(rows.flatMap(({ reservationId, isChanged }) => (isChanged ? [reservationId] : [])));
   const changed =
     countedAt === undefined ? [] : await readChanged(on, property, night, at, countedAt, statuses, newer);
-  const counted = reservations.filter(({ deducts, roomType }) => deducts === true && differs(roomType));
-  const payloads = await readPayloads(on, property.bucket, night, counted);
+  const counted = reservations.filter(({ deducts }) => deducts === true);
+  const ofDiffering = counted.filter(({ roomType }) => differs(roomType));
+  const payloads = await readPayloads(on, property.bucket, night, ofDiffering);
   const free = new Map(rows.map(({ reservationId, isFree }) => [reservationId, isFree]));
   const details = new Map(
     counted.map(({ reservationId }) => {

@@ -17,6 +17,8 @@ export interface RankedCause {
   readonly kind: string;
   /** Evidence within one record that the count is wrong; listed first. */
   readonly isProof: boolean;
+  /** Causes of one night and name are alike, and the more there are, the less likely is each. By default its kind. */
+  readonly alike?: string;
   /** The lower, the more often a difference has such a cause, in bits. */
   readonly prior: number;
   /** Source time of the newest record; of equals, the newest is listed first. */
@@ -70,12 +72,17 @@ const TOGETHER_MAX = 3;
 const explains = (difference: number, rooms: number): boolean =>
   rooms > 0 ? difference >= rooms : difference <= rooms;
 
+/** Weight of room nights by which a cause raises a difference: a night that contradicts it says more than one that fits. */
+const AGAINST = 2;
+
 /** Room nights by which rooms reduce the differences, less those by which they raise them. */
 function gainOf(differences: readonly number[], rooms: ArrayLike<number>): number {
   let gain = 0;
   for (let night = 0; night < differences.length; night += 1) {
     const [difference, own] = [differences[night] as number, rooms[night] as number];
-    if (own !== 0 && !Number.isNaN(difference)) gain += Math.abs(difference) - Math.abs(difference - own);
+    if (own === 0 || Number.isNaN(difference)) continue;
+    const less = Math.abs(difference) - Math.abs(difference - own);
+    gain += less < 0 ? AGAINST * less : less;
   }
   return gain;
 }
@@ -107,27 +114,28 @@ const pause = () => new Promise((resume) => setImmediate(resume));
 /** Effects that are scored without a pause. */
 const SCORED_AT_ONCE = 2_000;
 
+/** What a ranking knows of all effects of the night. */
+export interface Rivalry<Cause extends RankedCause> {
+  /** Room nights explained by the cause's effects on other room types. */
+  elsewhere(effect: Effect<Cause>): number;
+  /** Causes that are alike, with this one. */
+  countOf(cause: Cause): number;
+}
+
 async function score<Cause extends RankedCause>(
   effects: readonly Effect<Cause>[],
   differences: Differences,
-  /** Room nights explained by the cause's effects on other room types. */
-  elsewhere: (effect: Effect<Cause>) => number,
+  { elsewhere, countOf }: Rivalry<Cause>,
 ): Promise<Scored<Cause>[]> {
-  const weighed: { effect: Effect<Cause>; gain: number; fixed: number; saved: number }[] = [];
+  const scored: Scored<Cause>[] = [];
   for (const effect of effects) {
-    const gain = gainOf(differences.all, effect.rooms);
-    const fixed = WRONG_PART * wrongPartsOf(effect, differences) - SAVED * elsewhere(effect);
-    weighed.push({ effect, gain, fixed, saved: SAVED * gain - fixed });
-    if (weighed.length % SCORED_AT_ONCE === 0) await pause();
+    const parts = WRONG_PART * wrongPartsOf(effect, differences);
+    const rivals = Math.log2(countOf(effect.cause));
+    const price = effect.cause.prior + rivals + parts - SAVED * elsewhere(effect);
+    scored.push({ effect, price, cost: price - SAVED * gainOf(differences.all, effect.rooms) });
+    if (scored.length % SCORED_AT_ONCE === 0) await pause();
   }
-  const rivals = new Map<string, Float64Array>();
-  for (const [kind, some] of Map.groupBy(weighed, ({ effect }) => effect.cause.kind))
-    rivals.set(kind, Float64Array.from(some, ({ saved }) => saved).sort());
-  return weighed.map(({ effect, gain, fixed, saved }) => {
-    const ofKind = rivals.get(effect.cause.kind) as Float64Array;
-    const price = effect.cause.prior + Math.log2(ofKind.length - lowerBound(ofKind, saved)) + fixed;
-    return { effect, price, cost: price - SAVED * gain };
-  });
+  return scored;
 }
 
 /** An effect with the reported nights that it covers, and how many of them it fits. */
@@ -143,17 +151,6 @@ function fitOf<Cause extends RankedCause>(
     if (explains(difference, own)) nightsExplained += 1;
   }
   return { effect, nights, nightsExplained };
-}
-
-/** The place of the first number that is not below `value`. */
-function lowerBound(sorted: Float64Array, value: number): number {
-  let [low, high] = [0, sorted.length];
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if ((sorted[middle] as number) < value) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }
 
 /** What remains of the asked night, from the first to the last of the nights around on which as much is left. */
@@ -242,12 +239,12 @@ export async function rankRoomType<Cause extends RankedCause>(
   effects: readonly Effect<Cause>[],
   differences: Differences,
   at: number,
-  elsewhere: (effect: Effect<Cause>) => number,
+  rivalry: Rivalry<Cause>,
   combines: boolean,
 ): Promise<RankedRoomType<Cause>> {
   const difference = differences.all[at] as number;
   const fits = ({ effect }: Scored<Cause>) => explains(difference, effect.rooms[at] as number);
-  const scored = (await score(effects, differences, elsewhere)).sort(compare);
+  const scored = (await score(effects, differences, rivalry)).sort(compare);
   const fitting = scored.filter(fits);
   const against = scored.filter((one) => !fits(one)).slice(0, COMBINED_AGAINST);
   const pool = combines ? [...fitting.slice(0, COMBINED - against.length), ...against] : fitting.slice(0, 1);
@@ -267,30 +264,37 @@ export async function rankRoomType<Cause extends RankedCause>(
   };
 }
 
-/** Room nights that effects on other room types explain, for causes that have several. */
-export function explainedElsewhere<Cause extends RankedCause>(
+const nameOf = ({ alike, kind }: RankedCause) => alike ?? kind;
+
+/** Compares all effects of a night. Those of one cause follow each other. */
+export function rivalryOf<Cause extends RankedCause>(
   effects: readonly Effect<Cause>[],
   differencesOf: (roomType: string | null) => Differences,
-): (effect: Effect<Cause>) => number {
+): Rivalry<Cause> {
   const several = new Map<Cause, { readonly effect: Effect<Cause>; readonly gain: number }[]>();
+  const counts = new Map<string, number>();
   let last: Effect<Cause> | undefined;
   const add = (effect: Effect<Cause>) => {
     const gains = several.get(effect.cause) ?? [];
     gains.push({ effect, gain: gainOf(differencesOf(effect.roomType).all, effect.rooms) });
     several.set(effect.cause, gains);
   };
-  // The effects of a cause follow each other.
   for (const effect of effects) {
-    if (last?.cause === effect.cause) {
-      if (!several.has(effect.cause)) add(last);
+    const { cause } = effect;
+    if (last?.cause !== cause) counts.set(nameOf(cause), (counts.get(nameOf(cause)) ?? 0) + 1);
+    else {
+      if (!several.has(cause)) add(last);
       add(effect);
     }
     last = effect;
   }
-  return (effect) => {
-    let sum = 0;
-    for (const other of several.get(effect.cause) ?? [])
-      if (other.effect !== effect && other.effect.roomType !== effect.roomType) sum += other.gain;
-    return sum;
+  return {
+    elsewhere: (effect) => {
+      let sum = 0;
+      for (const other of several.get(effect.cause) ?? [])
+        if (other.effect !== effect && other.effect.roomType !== effect.roomType) sum += other.gain;
+      return sum;
+    },
+    countOf: (cause) => counts.get(nameOf(cause)) ?? 1,
   };
 }

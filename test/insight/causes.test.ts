@@ -234,6 +234,16 @@ const CASES: readonly {
     finds: ["stale", 1, "R5", "R5"],
   },
   {
+    name: "an older version further on in the batch",
+    plant: ({ of }) =>
+      apply(service, "reservations", [
+        reservation("R5", "2026-07-01T00:00:00Z", { ...of, ...stay(20, 23) }),
+        reservation("R5", BOOKED, { ...of, ...stay(0, 3) }),
+      ]),
+    sold: [5, 5, 5],
+    finds: ["stale", 1, "R5", "R5"],
+  },
+  {
     name: "an older version of a later batch with more rooms",
     plant: async ({ book }) => {
       await book("R5", stay(0, 3), "2026-07-01T00:00:00Z");

@@ -17,7 +17,7 @@ left join lateral (
   from bellhop_state.reservation_version as stale
   where stale.bucket = $1 and stale.property_id = $2 and stale.key = wanted.key and stale.outcome = 's'
     and stale.source_time <= $4 and stale.request_id < analytics.first_request_id_after($5)
-    and stale.request_id > version.request_id
-  order by stale.request_id desc
+    and (stale.request_id, stale.record_index) > (version.request_id, version.record_index)
+  order by stale.request_id desc, stale.record_index desc
   limit 1
 ) as late on true
