@@ -292,41 +292,49 @@ function ofRoomNumbers({ around, reservations, details }: NightEvidence): OfCaus
   });
 }
 
-/** Stays of one reservation that cover the night more than once. */
+/** Stays of one reservation that cover the night more than once: the hotel may count a room for each, or only rooms of the reservation. */
 function ofOverlaps({ around, reservations, details }: NightEvidence): OfCause[] {
   const effects: OfCause[] = [];
   for (const [id, rows] of Map.groupBy(reservations, ({ reservationId }) => reservationId)) {
-    const { staysOfNight = 1, numberOfRooms = 1 } = details.get(id) ?? {};
-    const counted = rows.reduce((sum, one) => sum + one.counted, 0);
-    const largest = rows.reduce((most, one) => (one.counted > most.counted ? one : most));
-    if (staysOfNight < 2 || rows[0]?.deducts !== true) continue;
-    const cause: Cause = {
+    const { roomTypes = [], numberOfRooms = 1 } = details.get(id) ?? {};
+    if (roomTypes.length < 2 || rows[0]?.deducts !== true) continue;
+    const counted = new Map<string | null, number>();
+    for (const { roomType, counted: rooms } of rows)
+      counted.set(roomType, (counted.get(roomType) ?? 0) + rooms);
+    const total = [...counted.values()].reduce((sum, rooms) => sum + rooms, 0);
+    const causeOf = (many: string): Cause => ({
       kind: "overlapping-stays",
       isProof: false,
       prior: 2,
       changedAt: newestOf(rows),
       records: recordsOf(rows.slice(0, 1)),
       message: () =>
-        `${staysOfNight} stays of the reservation ${shown(id)} cover the night, and it has ${numberOfRooms} rooms: the hotel may count ${counted > numberOfRooms ? "fewer" : "more"} than ${counted}.`,
+        `${roomTypes.length} stays of the reservation ${shown(id)} cover the night, and its numberOfRooms is ${numberOfRooms}: ${total} count, and the hotel may count ${many}.`,
       action: "Send each room as a reservation of its own, or stays that do not overlap.",
-    };
+    });
+    const rooms = Math.max(1, numberOfRooms);
     const isGroup = rows.some(isGrouped);
-    const once = Math.max(1, numberOfRooms);
-    if (counted > once) {
-      // Only what is beyond the rooms of the reservation.
-      let beyond = counted - once;
-      for (const row of rows) {
-        const less = Math.min(beyond, row === largest && rows.length > 1 ? 0 : row.counted);
-        beyond -= less;
-        if (less > 0) effects.push({ cause, roomType: row.roomType, rooms: around.alone(-less), isGroup });
-      }
+    const each = causeOf("rooms for each stay");
+    const named = Map.groupBy(roomTypes, (roomType) => roomType);
+    for (const [roomType, stays] of named) {
+      const more = stays.length * rooms - (counted.get(roomType) ?? 0);
+      if (more > 0) effects.push({ cause: each, roomType, rooms: around.alone(more), isGroup });
     }
-    const each = staysOfNight * once;
-    if (each > counted)
-      for (const row of rows) {
-        const rooms = rows.length === 1 ? each - counted : once - row.counted;
-        if (rooms > 0) effects.push({ cause, roomType: row.roomType, rooms: around.alone(rooms), isGroup });
-      }
+    const once = causeOf(`${rooms}`);
+    let beyond = total - rooms;
+    for (const [roomType, own] of counted) {
+      const less = Math.min(beyond, own);
+      beyond -= less;
+      if (less > 0) effects.push({ cause: once, roomType, rooms: around.alone(-less), isGroup });
+    }
+    // One room, which the hotel may have in another of the room types.
+    for (const roomType of total === 1 ? named.keys() : []) {
+      const [[from] = [null]] = [...counted].filter(([, own]) => own > 0);
+      if (roomType === from) continue;
+      const other = causeOf(`it as ${shown(roomType)}`);
+      effects.push({ cause: other, roomType, rooms: around.alone(1), isGroup });
+      effects.push({ cause: other, roomType: from ?? null, rooms: around.alone(-1), isGroup });
+    }
   }
   return effects;
 }

@@ -149,7 +149,7 @@ test("causes of both directions may add up to a difference that neither explains
     reservation("c", { deducts: false, counted: 0, label: "CANCELLED", rooms: 3, departure: "2026-07-17" }),
     reservation("f", { rooms: 1, counted: 1 }),
   ];
-  const details = new Map([["f", { isFree: true, roomNumbers: [], staysOfNight: 1, numberOfRooms: 1 }]]);
+  const details = new Map([["f", { isFree: true, roomNumbers: [], roomTypes: [], numberOfRooms: 1 }]]);
   const others = { "2026-07-15": 3, "2026-07-16": 3 };
   assert.deepEqual((await reported(evidence(2, { reservations, details }, others))).slice(0, 2), [
     ["cancelled-but-sold", 3, "c"],

@@ -36,8 +36,8 @@ export interface ReservationDetails {
   readonly isFree: boolean;
   /** Of stays with the night; [] if not read. */
   readonly roomNumbers: readonly string[];
-  /** Stays with the night, and rooms of each; 1 if not read. */
-  readonly staysOfNight: number;
+  /** The room type of each stay with the night; [] if not read. */
+  readonly roomTypes: readonly (string | null)[];
   readonly numberOfRooms: number;
 }
 
@@ -154,7 +154,7 @@ async function readChanged(
   });
 }
 
-/** Room numbers and stays of the night of the reservations with rooms of the given room types. */
+/** Room numbers and stays of the night that reservations name. */
 async function readPayloads(
   on: Queryable,
   bucket: number,
@@ -175,7 +175,8 @@ async function readPayloads(
     if (record === undefined) continue;
     const stays = readStaysOf(record, night);
     const roomNumbers = [...new Set(stays.flatMap(({ roomNumber }) => roomNumber ?? []))];
-    read.set(id, { roomNumbers, staysOfNight: stays.length, numberOfRooms: roomsOf(record) });
+    const roomTypes = stays.map(({ roomType }) => roomType);
+    read.set(id, { roomNumbers, roomTypes, numberOfRooms: roomsOf(record) });
   }
   return read;
 }
@@ -210,12 +211,16 @@ export async function readNightDetails(
   const changed =
     countedAt === undefined ? [] : await readChanged(on, property, night, at, countedAt, statuses, newer);
   const counted = reservations.filter(({ deducts }) => deducts === true);
-  const ofDiffering = counted.filter(({ roomType }) => differs(roomType));
-  const payloads = await readPayloads(on, property.bucket, night, ofDiffering);
+  // Those of differing room types first: there may be more than are read.
+  const first = Map.groupBy(counted, ({ roomType }) => differs(roomType));
+  const payloads = await readPayloads(on, property.bucket, night, [
+    ...(first.get(true) ?? []),
+    ...(first.get(false) ?? []),
+  ]);
   const free = new Map(rows.map(({ reservationId, isFree }) => [reservationId, isFree]));
   const details = new Map(
     counted.map(({ reservationId }) => {
-      const read = payloads.get(reservationId) ?? { roomNumbers: [], staysOfNight: 1, numberOfRooms: 1 };
+      const read = payloads.get(reservationId) ?? { roomNumbers: [], roomTypes: [], numberOfRooms: 1 };
       return [reservationId, { ...read, isFree: free.get(reservationId) === true }];
     }),
   );
