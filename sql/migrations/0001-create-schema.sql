@@ -778,8 +778,9 @@ create index night_entry_received on night_entry using brin (received_at) with (
 create index block_entry_short on block_entry (property_id, first_night) where nights <= 31;
 create index block_entry_long on block_entry (property_id, first_night) where nights > 31;
 
--- What entries are grouped by; the first applier that needs a dimension inserts it. The number is derived from the eight
--- columns (the first eight bytes of the SHA-256 of their JSON array), so every replay yields the same. Null: not sent.
+-- What entries are grouped by; the first applier that needs a dimension inserts it. The number is derived from the columns after
+-- it (the first eight bytes of the SHA-256 of their JSON array, without a null cause), so every replay yields the same. Null: not sent.
+-- cause: what the revenue is of where that is not room nights (src/apply/ledger/reservation-nights.ts).
 create table night_dimension (
   bucket smallint not null,
   property_id integer not null,
@@ -792,6 +793,7 @@ create table night_dimension (
   rate_code text collate "C",
   channel text collate "C",
   currency_code text collate "C",
+  cause text collate "C",
   primary key (bucket, property_id, dimension)
 );
 

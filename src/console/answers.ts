@@ -170,6 +170,10 @@ export interface PortfolioAmounts {
   readonly roomRevenue: string | null;
   readonly adr: string | null;
   readonly revpar: string | null;
+  /** Revenue without a room night by cause (docs/figures.md); in none of the others. Null: none. */
+  readonly dayUseRevenue: string | null;
+  readonly feeRevenue: string | null;
+  readonly outsideStayRevenue: string | null;
 }
 
 export interface PortfolioPickup {

@@ -17,7 +17,7 @@ const readDimensions = namedStatement(
   "read-exported-dimensions",
   `select property_id as "propertyId", dimension::text as dimension, status, room_type_code as "roomTypeCode",
     booked_room_type_code as "bookedRoomTypeCode", market_segment_code as "marketSegmentCode",
-    group_block_code as "groupBlockCode", rate_code as "rateCode", channel, currency_code as "currencyCode"
+    group_block_code as "groupBlockCode", rate_code as "rateCode", channel, currency_code as "currencyCode", cause
   from bellhop_state.night_dimension where bucket = $1`,
 );
 

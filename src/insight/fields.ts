@@ -114,3 +114,17 @@ export const adr = decimalOrNull(
   "Net room revenue per room, in the currency's digits, rounded half away from zero. Null without rooms or revenue.",
   "180.00",
 );
+
+/** Revenue without a room night, by cause (docs/figures.md). */
+export const WITHOUT_NIGHT_FIELDS = {
+  dayUseRooms: count("Rooms of stays that depart on the day of arrival. They are not in `rooms`.", 0),
+  dayUseRevenue: decimalOrNull("Net room revenue of day use; not in `roomRevenue`. Null: none.", "80.00"),
+  feeRevenue: decimalOrNull(
+    "Daily revenue of reservations that are not on the books: no-show and cancellation fees; not in `roomRevenue`. Null: none.",
+    "120.00",
+  ),
+  outsideStayRevenue: decimalOrNull(
+    "Daily revenue on dates outside the stay of reservations on the books; not in `roomRevenue`. Null: none.",
+    "25.00",
+  ),
+};

@@ -2,16 +2,17 @@ import type pg from "pg";
 import { digitsOf } from "#contract/currencies.ts";
 import type { Position } from "../platform/http/position.ts";
 import type { PropertySettings } from "../settings/property-settings.ts";
-import { amountIn, dividedBy } from "./exact-amount.ts";
+import { type BookedPlace, bookedPlaces, rowsFor } from "./booked-places.ts";
+import { amountIn, dividedBy, plus } from "./exact-amount.ts";
 import * as field from "./fields.ts";
 import type { Asked, Insight } from "./insight.ts";
 import { type InventoryNight, readInventory } from "./inventory.ts";
-import { type BooksRow, CHANGES_TEXTS, readPackedBooks } from "./packed-books.ts";
+import { type BooksCause, type BooksRow, CHANGES_TEXTS, readPackedBooks } from "./packed-books.ts";
 import {
   afterPlace,
+  BOOKS_PAGES,
   BOOKS_POSITION,
   type BooksPlace,
-  booksPages,
   compareCodes,
   type InsightPage,
   pageOfNights,
@@ -42,10 +43,13 @@ const FIELDS = {
   adults: field.count("Adults of all rooms.", 52),
   children: field.count("Children of all rooms.", 7),
   capacity: field.countOrNull(
-    "Rooms according to inventory, of this room type or of all. Null with any other grouping.",
+    "Rooms according to inventory, of this room type or of all. Null with any other grouping, and on a night's items after the first, so that it can be added up.",
     40,
   ),
-  outOfOrder: field.countOrNull("Rooms of these that are out of order, according to inventory.", 1),
+  outOfOrder: field.countOrNull(
+    "Rooms of these that are out of order, according to inventory; on the same items as `capacity`.",
+    1,
+  ),
   occupancy: field.decimalOrNull(
     "`rooms` divided by the occupancy base of the settings: `capacity`, or `capacity` minus `outOfOrder`. 1 is full; four digits.",
     "0.7750",
@@ -61,7 +65,8 @@ const FIELDS = {
     5,
   ),
   unmappedRooms: field.count("Rooms under unmapped statuses. They are not in `rooms`.", 0),
-  soldReported: field.countOrNull("Rooms sold according to inventory.", 33),
+  soldReported: field.countOrNull("Rooms sold according to inventory; on the same items as `capacity`.", 33),
+  ...field.WITHOUT_NIGHT_FIELDS,
 };
 
 export type OnTheBooksItem = field.ItemBy<typeof FIELDS>;
@@ -85,65 +90,111 @@ export function ratio(of: string | null, by: number | null, digits: number): str
   return of === null || by === null || by <= 0 ? null : dividedBy(of, by, digits);
 }
 
-function itemOf(
-  { night, unit, currency }: BooksPlace,
-  books: BooksRow | undefined,
-  stock: Stock | undefined,
-  by: Grouping,
-  queryContext: QueryContext,
-): OnTheBooksItem {
-  const digits = digitsOf(currency);
-  const rooms = books?.rooms ?? "0";
-  const roomRevenue = books?.room_revenue ?? null;
-  const capacity = stock === undefined ? null : (stock.capacity ?? 0);
-  const outOfOrder = stock === undefined ? null : (stock.maintenance ?? 0) + (stock.other ?? 0);
-  const base = baseOf({ capacity, outOfOrder }, queryContext.settings);
+/** Revenue without a room night of the rows of one item, by cause. */
+export function withoutNightOf(
+  rows: readonly { readonly cause: BooksCause | null; readonly room_revenue: string | null }[],
+  currency: string | null,
+  dayUseRooms: number,
+): field.ValuesOf<typeof field.WITHOUT_NIGHT_FIELDS> {
+  const revenueOf = (cause: BooksCause) =>
+    amountIn(
+      currency,
+      rows.reduce<string | null>(
+        (sum, row) => (row.cause === cause ? plus(sum, row.room_revenue) : sum),
+        null,
+      ),
+    );
   return {
-    stayDate: night,
-    ...(by === "none" ? {} : { [by]: unit }),
-    rooms: Number(rooms),
-    roomRevenue: amountIn(currency, roomRevenue),
-    grossRoomRevenue: amountIn(currency, books?.gross_room_revenue),
-    adults: Number(books?.adults ?? 0),
-    children: Number(books?.children ?? 0),
-    capacity,
-    outOfOrder,
-    occupancy: ratio(rooms, base, OCCUPANCY_DIGITS),
-    adr: ratio(roomRevenue, Number(rooms), digits),
-    revpar: ratio(roomRevenue ?? (Number(rooms) === 0 ? "0" : null), base, digits),
-    currency,
-    blocksRemaining: Number(books?.blocks ?? 0),
-    unmappedRooms: Number(books?.unmapped_rooms ?? 0),
-    soldReported: stock === undefined ? null : (stock.sold ?? 0),
+    dayUseRooms,
+    dayUseRevenue: revenueOf("dayUse"),
+    feeRevenue: revenueOf("fee"),
+    outsideStayRevenue: revenueOf("outsideStay"),
   };
 }
 
+const hasAmount = ({ room_revenue, gross_room_revenue }: BooksRow): boolean =>
+  room_revenue !== null || gross_room_revenue !== null;
+
+/** An item, the base of its occupancy, and where the next page continues after it. */
+interface BookedItem {
+  readonly item: OnTheBooksItem;
+  readonly base: number | null;
+  readonly end: BooksPlace;
+}
+
+/** `isFirst`: of the night and group; only this item has their inventory. */
+function itemOf(
+  { place, end, rows }: BookedPlace<BooksRow>,
+  stock: Stock | undefined,
+  isFirst: boolean,
+  by: Grouping,
+  queryContext: QueryContext,
+): BookedItem {
+  const { night, unit, currency } = place;
+  const nights = rows.filter(({ cause }) => cause === null);
+  const countOf = (name: "rooms" | "adults" | "children" | "blocks" | "unmapped_rooms") =>
+    nights.reduce((sum, row) => sum + Number(row[name]), 0);
+  const amountOf = (name: "room_revenue" | "gross_room_revenue") =>
+    nights.reduce<string | null>((sum, row) => plus(sum, row[name]), null);
+  const rooms = countOf("rooms");
+  const roomRevenue = amountOf("room_revenue");
+  const capacity = stock === undefined ? null : (stock.capacity ?? 0);
+  const outOfOrder = stock === undefined ? null : (stock.maintenance ?? 0) + (stock.other ?? 0);
+  const base = baseOf({ capacity, outOfOrder }, queryContext.settings);
+  const digits = digitsOf(currency);
+  const dayUseRooms = rows.reduce((sum, row) => (row.cause === "dayUse" ? sum + Number(row.rooms) : sum), 0);
+  const item = {
+    stayDate: night,
+    ...(by === "none" ? {} : { [by]: unit }),
+    rooms,
+    roomRevenue: amountIn(currency, roomRevenue),
+    grossRoomRevenue: amountIn(currency, amountOf("gross_room_revenue")),
+    adults: countOf("adults"),
+    children: countOf("children"),
+    capacity: isFirst ? capacity : null,
+    outOfOrder: isFirst ? outOfOrder : null,
+    occupancy: ratio(String(rooms), base, OCCUPANCY_DIGITS),
+    adr: ratio(roomRevenue, rooms, digits),
+    revpar: ratio(roomRevenue ?? (rooms === 0 ? "0" : null), base, digits),
+    currency,
+    blocksRemaining: countOf("blocks"),
+    unmappedRooms: countOf("unmapped_rooms"),
+    soldReported: stock === undefined || !isFirst ? null : (stock.sold ?? 0),
+    ...withoutNightOf(rows, currency, dayUseRooms),
+  };
+  return { item, base, end };
+}
+
 /**
- * Items of the rows of the books and of the inventory of the same night and group; inventory without rooms on the books is included. Inputs
+ * Items of the places of the books and of the inventory of the same night and group; inventory without rooms on the books is included. Inputs
  * and output are ordered by night and group. Some items at a time, which must be taken before the next.
  */
 async function* joined(
-  books: readonly BooksRow[],
+  books: readonly BookedPlace<BooksRow>[],
   nights: AsyncIterable<InventoryNight<StockColumn>> | readonly InventoryNight<StockColumn>[],
   start: Position | null,
   by: Grouping,
   queryContext: QueryContext,
-): AsyncGenerator<Iterable<OnTheBooksItem>, void, undefined> {
+): AsyncGenerator<Iterable<BookedItem>, void, undefined> {
   const { currency } = queryContext.settings;
   // The previous page has answered the group that it ended in.
   let last: BooksPlace | undefined = start === null ? undefined : placeOf(start);
   let next = 0;
-  const unreported = (row: BooksRow) => itemOf(row, row, undefined, by, queryContext);
+  const unreported = (place: BookedPlace<BooksRow>) => itemOf(place, undefined, false, by, queryContext);
   function* ofNight({ night, rooms }: InventoryNight<StockColumn>) {
+    const isLast = (unit: string | null) => last?.night === night && last.unit === unit;
     for (const { unit, counts: stock } of rooms) {
-      for (let row = books[next]; row !== undefined && isBefore(row, night, unit); row = books[++next])
-        yield unreported(row);
-      for (let row = books[next]; row?.night === night && row.unit === unit; row = books[++next]) {
-        last = row;
-        yield itemOf(row, row, stock, by, queryContext);
+      for (let one = books[next]; one !== undefined && isBefore(one.place, night, unit); one = books[++next])
+        yield unreported(one);
+      const isOfUnit = ({ place }: BookedPlace<BooksRow>) => place.night === night && place.unit === unit;
+      for (let one = books[next]; one !== undefined && isOfUnit(one); one = books[++next]) {
+        const isFirst = !isLast(unit);
+        last = one.place;
+        yield itemOf(one, stock, isFirst, by, queryContext);
       }
-      if (last?.night !== night || last.unit !== unit)
-        yield itemOf({ night, unit, currency }, undefined, stock, by, queryContext);
+      if (isLast(unit)) continue;
+      const place = { night, unit, currency };
+      yield itemOf({ place, end: place, rows: [] }, stock, true, by, queryContext);
     }
   }
   for await (const night of nights) yield ofNight(night);
@@ -187,20 +238,22 @@ async function readRows(
 export async function pageOfBooks(
   { client, question, queryContext, start, limit }: Omit<Asked, "parameters">,
   hasStock: boolean,
-): Promise<InsightPage<OnTheBooksItem>> {
+): Promise<InsightPage<BookedItem>> {
   const { by } = question;
   async function* read(window: NightWindow, wanted: number) {
-    const rows = await readRows(client, question, queryContext, window, start, wanted);
+    const rows = await readRows(client, question, queryContext, window, start, rowsFor(wanted));
+    const places = bookedPlaces(rows, start, hasAmount);
     const nights = hasStock ? readInventory(client, question, window, STOCK, by === "roomType") : [];
-    yield* joined(rows, nights, start, by, queryContext);
+    yield* joined(places, nights, start, by, queryContext);
   }
-  return pageOfNights({ client, question, ...booksPages(by), hasStock, read }, start, limit);
+  return pageOfNights({ client, question, ...BOOKS_PAGES, hasStock, read }, start, limit);
 }
 
-function answer(asked: Asked): Promise<InsightPage<OnTheBooksItem>> {
+async function answer(asked: Asked): Promise<InsightPage<OnTheBooksItem>> {
   const { by } = asked.question;
   // Inventory can only be grouped by room type.
-  return pageOfBooks(asked, by === "none" || by === "roomType");
+  const { items, next } = await pageOfBooks(asked, by === "none" || by === "roomType");
+  return { items: items.map(({ item }) => item), next };
 }
 
 export const onTheBooks: Insight = {

@@ -18,26 +18,41 @@ interface CurveChange {
   readonly slope_rooms: string;
   readonly slope_revenue: string | null;
   readonly slope_gross: string | null;
+  readonly slope_priced: string;
+  readonly slope_gross_priced: string;
   readonly level_rooms: string;
   readonly level_revenue: string | null;
   readonly level_gross: string | null;
+  readonly level_priced: string;
+  readonly level_gross_priced: string;
 }
 
 /** Rooms and revenue on the books at the end of a business day. */
 interface CurvePoint {
   readonly rooms: bigint;
-  /** Exact decimal text; null if no night on the books reports it. */
+  /** Exact decimal text; null if no change reports it. */
   readonly roomRevenue: string | null;
   readonly grossRoomRevenue: string | null;
+  /** Rooms that report these amounts. */
+  readonly priced: bigint;
+  readonly grossPriced: bigint;
 }
 
-const NOTHING: CurvePoint = { rooms: 0n, roomRevenue: null, grossRoomRevenue: null };
+const NOTHING: CurvePoint = {
+  rooms: 0n,
+  roomRevenue: null,
+  grossRoomRevenue: null,
+  priced: 0n,
+  grossPriced: 0n,
+};
 
 function added(left: CurvePoint, right: CurvePoint): CurvePoint {
   return {
     rooms: left.rooms + right.rooms,
     roomRevenue: plus(left.roomRevenue, right.roomRevenue),
     grossRoomRevenue: plus(left.grossRoomRevenue, right.grossRoomRevenue),
+    priced: left.priced + right.priced,
+    grossPriced: left.grossPriced + right.grossPriced,
   };
 }
 
@@ -56,13 +71,20 @@ function bookingCurve(changes: readonly CurveChange[], daysMax: number): CurvePo
       entered.push(slope);
       continue;
     }
-    const { slope_rooms, slope_revenue, slope_gross, level_rooms, level_revenue, level_gross } = change;
     slope = added(slope, {
-      rooms: BigInt(slope_rooms),
-      roomRevenue: slope_revenue,
-      grossRoomRevenue: slope_gross,
+      rooms: BigInt(change.slope_rooms),
+      roomRevenue: change.slope_revenue,
+      grossRoomRevenue: change.slope_gross,
+      priced: BigInt(change.slope_priced),
+      grossPriced: BigInt(change.slope_gross_priced),
     });
-    const level = { rooms: BigInt(level_rooms), roomRevenue: level_revenue, grossRoomRevenue: level_gross };
+    const level = {
+      rooms: BigInt(change.level_rooms),
+      roomRevenue: change.level_revenue,
+      grossRoomRevenue: change.level_gross,
+      priced: BigInt(change.level_priced),
+      grossPriced: BigInt(change.level_gross_priced),
+    };
     entered.push(added(slope, level));
   }
   const curve: CurvePoint[] = [];
@@ -185,13 +207,17 @@ function cellsOf(thisYear: readonly PaceRow[], lastYear: readonly PaceRow[], cou
   return [...cells.values()].sort(compareCells).slice(0, count);
 }
 
+/** An amount; null if no room on the books reports one. */
+const reported = (amount: string | null = null, priced = 0n): string | null =>
+  priced === 0n && /^-?[0.]*$/.test(amount ?? "") ? null : amount;
+
 function moneyOf(point: CurvePoint | undefined, currency: string | null) {
   const rooms = point === undefined ? null : Number(point.rooms);
-  const roomRevenue = point?.roomRevenue ?? null;
+  const roomRevenue = reported(point?.roomRevenue, point?.priced);
   return {
     rooms,
     roomRevenue: amountIn(currency, roomRevenue),
-    grossRoomRevenue: amountIn(currency, point?.grossRoomRevenue),
+    grossRoomRevenue: amountIn(currency, reported(point?.grossRoomRevenue, point?.grossPriced)),
     adr: ratio(roomRevenue, rooms, digitsOf(currency)),
   };
 }

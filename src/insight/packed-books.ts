@@ -55,11 +55,14 @@ type CountName = (typeof COUNT_NAMES)[number];
 
 /** A cell's dimensions (`int8send`, concatenated, in hexadecimal): those that count, and those that are unmapped. */
 interface CellDimensions {
-  readonly deducting: string;
+  readonly counting: string;
   readonly unmapped: string;
+  readonly cause: BooksCause | null;
 }
 
 const NONE = 0x7fffffff;
+/** Added to the number of a cell of fees, of which only the revenue counts. */
+const FEES = 0x1000000;
 const DIMENSION_BYTES = 8;
 /** Hash slots per dimension, to keep collisions rare. */
 const PLACES_EACH = 2;
@@ -67,8 +70,8 @@ const PLACES_EACH = 2;
 const [MIX_HIGH, MIX_LOW] = [randomInt(2 ** 31) * 2 + 1, randomInt(2 ** 31) * 2 + 1];
 
 /**
- * Maps a dimension to the cell in which it counts (from 0), or to `-1 - cell` if it is unmapped. An open-addressing hash table, because a
- * Map would need a bigint per entry.
+ * Maps a dimension to the cell in which it counts (from 0, of fees from FEES), or to `-1 - cell` if it is unmapped. An open-addressing hash
+ * table, because a Map would need a bigint per entry.
  */
 class DimensionCells {
   readonly #mask: number;
@@ -80,7 +83,7 @@ class DimensionCells {
 
   constructor(cells: readonly CellDimensions[]) {
     let digits = 0;
-    for (const { deducting, unmapped } of cells) digits += deducting.length + unmapped.length;
+    for (const { counting, unmapped } of cells) digits += counting.length + unmapped.length;
     const dimensions = digits / 2 / DIMENSION_BYTES;
     const bits = Math.ceil(Math.log2(Math.max(1, dimensions) * PLACES_EACH));
     const places = 2 ** bits;
@@ -89,8 +92,8 @@ class DimensionCells {
     this.#high = new Int32Array(places);
     this.#low = new Int32Array(places);
     this.#cells = new Int32Array(places).fill(NONE);
-    cells.forEach(({ deducting, unmapped }, cell) => {
-      this.#add(deducting, cell);
+    cells.forEach(({ counting, unmapped, cause }, cell) => {
+      this.#add(counting, cause === "fee" ? FEES + cell : cell);
       this.#add(unmapped, -1 - cell);
     });
   }
@@ -194,7 +197,12 @@ class NightChanges {
   #addEntry(pack: DataView, at: number, flags: number, day: number, sign: 1 | -1, cell: number): void {
     const rooms = sign * pack.getInt16(at + ROOMS_AT);
     if (cell < 0) {
-      this.add(-1 - cell, day, UNMAPPED, rooms);
+      if ((flags & SHARED) === 0) this.add(-1 - cell, day, UNMAPPED, rooms);
+      return;
+    }
+    if (cell >= FEES) {
+      if ((flags & NO_REVENUE) === 0)
+        this.add(cell - FEES, day, REVENUE, sign * longAt(pack, at + REVENUE_AT));
       return;
     }
     const sums = this.#at(cell, day);
@@ -220,8 +228,12 @@ function longAt(pack: DataView, at: number): number {
   return pack.getInt32(at) * WORD + pack.getUint32(at + 4);
 }
 
+/** What the revenue of a row is of, if not of room nights (docs/figures.md). */
+export type BooksCause = "dayUse" | "fee" | "outsideStay";
+
 /** A row of the books as a statement returns it. Numbers are text, because sums are unbounded. */
 export interface BooksRow extends BooksPlace {
+  readonly cause: BooksCause | null;
   readonly rooms: string;
   readonly unmapped_rooms: string;
   readonly adults: string;
@@ -252,9 +264,12 @@ const SUMS_MAX = 500_000;
 interface CellRow extends CellDimensions, Omit<BooksPlace, "night"> {}
 
 /** Changed counts of a cell at a night; amounts are decimal text. */
-interface ChangeRow extends BooksPlace, Readonly<Record<CountName, number | string | null>> {}
+interface ChangeRow extends BooksPlace, Readonly<Record<CountName, number | string | null>> {
+  readonly cause: BooksCause | null;
+}
 
-const nameOf = ({ unit, currency }: CellRow | ChangeRow): string => JSON.stringify([unit, currency]);
+const nameOf = ({ unit, currency, cause }: CellRow | ChangeRow): string =>
+  JSON.stringify([unit, currency, cause]);
 
 /**
  * The rows of a window as `read-on-the-books.sql` returns them, from the property's segments and unpacked entries. Undefined if nothing is
@@ -349,13 +364,13 @@ async function rowsOf(
   const byNight: BooksRow[][] = Array.from({ length: nights }, () => []);
   const dates = datesFrom(first, nights);
   const pauses = new WorkPauses();
-  for (const [cell, { unit, currency }] of cells.entries()) {
+  for (const [cell, { unit, currency, cause }] of cells.entries()) {
     if (pauses.isDue) await pauses.pause();
     let night = 0;
     for (const sums of changes.running(cell)) {
       const date = dates[night] as string;
       if (isAfter(date, unit, currency, after)) {
-        const row = rowOf(date, unit, currency, sums);
+        const row = rowOf({ night: date, unit, currency, cause }, sums);
         if (row !== undefined) byNight[night]?.push(row);
       }
       night += 1;
@@ -377,17 +392,13 @@ function isAfter(
 }
 
 function rowOf(
-  night: string,
-  unit: string | null,
-  currency: string | null,
+  place: Pick<BooksRow, "night" | "unit" | "currency" | "cause">,
   sums: Float64Array,
 ): BooksRow | undefined {
   if (REPORTED.every((count) => sums[count] === 0)) return undefined;
   const [rooms, unmapped, adults, children, revenue = 0, gross = 0, priced, grossPriced, blocks] = sums;
   return {
-    night,
-    unit,
-    currency,
+    ...place,
     rooms: String(rooms),
     unmapped_rooms: String(unmapped),
     adults: String(adults),

@@ -5,7 +5,7 @@ import type { Queryable } from "../platform/db/transaction.ts";
 import type { Position, PositionShape } from "../platform/http/position.ts";
 import { WorkPauses } from "../platform/runtime/work-pauses.ts";
 import type { Property } from "../query/property.ts";
-import { type Grouping, type NightWindow, QuestionTooLarge, type StayQuestion } from "./question.ts";
+import { type NightWindow, QuestionTooLarge, type StayQuestion } from "./question.ts";
 
 /** A row of nights in answer order: stay date, group, currency; nulls last. */
 export interface BooksPlace {
@@ -235,23 +235,13 @@ export async function pageOfNights<Item>(
 /** Nights per window if items are summed on this thread: each may have a thousand room types. */
 export const SUMMED_NIGHTS_MAX = 100;
 
-interface BooksItem {
-  readonly stayDate: string;
-  readonly currency: string | null;
-  /** The group, by the grouping's name. */
-  readonly [grouping: string]: unknown;
-}
-
-/** Paging of the books' items by grouping. */
-export function booksPages(by: Grouping) {
-  return {
-    withBlocks: false,
-    daysMax: WINDOW_DAYS_MAX,
-    positionOf: ({ stayDate, currency, [by]: unit = null }: BooksItem): Position =>
-      positionOf({ night: stayDate, unit: unit as string | null, currency }),
-    endOf: (night: string): Position => positionOf({ night, unit: null, currency: null }),
-  };
-}
+/** Paging of items by night, group and currency. */
+export const BOOKS_PAGES = {
+  withBlocks: false,
+  daysMax: WINDOW_DAYS_MAX,
+  positionOf: ({ end }: { readonly end: BooksPlace }): Position => positionOf(end),
+  endOf: (night: string): Position => positionOf({ night, unit: null, currency: null }),
+};
 
 /** Items, and where the next page starts; null at the end. */
 export interface InsightPage<Item> {

@@ -1,8 +1,20 @@
+import type pg from "pg";
 import { instant, query } from "../query/openapi/read-parameters.ts";
-import { amountIn } from "./exact-amount.ts";
-import { count, currency, decimalOrNull, GROUPING_FIELDS, type ItemBy, stayDate } from "./fields.ts";
+import { type BookedPlace, bookedPlaces, rowsFor } from "./booked-places.ts";
+import { amountIn, plus } from "./exact-amount.ts";
+import {
+  count,
+  currency,
+  decimalOrNull,
+  GROUPING_FIELDS,
+  type ItemBy,
+  stayDate,
+  WITHOUT_NIGHT_FIELDS,
+} from "./fields.ts";
 import type { Asked, Insight } from "./insight.ts";
-import { afterPlace, BOOKS_POSITION, type BooksPlace, booksPages, pageOfNights } from "./paging.ts";
+import { withoutNightOf } from "./on-the-books.ts";
+import type { BooksCause } from "./packed-books.ts";
+import { afterPlace, BOOKS_PAGES, BOOKS_POSITION, type BooksPlace, pageOfNights } from "./paging.ts";
 import { STAY_PARAMETERS } from "./parameters.ts";
 import { boundOf, GROUPINGS, type NightWindow, type StayQuestion } from "./question.ts";
 import { composeVariants, sumEntries } from "./statements.ts";
@@ -11,6 +23,7 @@ const readPickup = composeVariants(new URL("./sql/read-pickup.sql", import.meta.
   moment: "night, is_after",
   "of-short-ones": "",
 });
+const readShareLinks = composeVariants(new URL("./sql/read-share-links.sql", import.meta.url));
 
 const FIELDS = {
   stayDate,
@@ -23,10 +36,12 @@ const FIELDS = {
   adults: count("Pickup in adults.", 4),
   children: count("Pickup in children.", -1),
   currency,
+  ...WITHOUT_NIGHT_FIELDS,
 };
 
 /** A row as the statement returns it. Numbers are text, because sums are unbounded. */
 interface PickupRow extends BooksPlace {
+  readonly cause: BooksCause | null;
   readonly booked: string;
   readonly cancelled: string;
   readonly adults: string;
@@ -35,44 +50,96 @@ interface PickupRow extends BooksPlace {
   readonly gross_room_revenue: string | null;
 }
 
-function itemOf(row: PickupRow, by: StayQuestion["by"]): ItemBy<typeof FIELDS> {
-  const { night, unit, currency, room_revenue, gross_room_revenue } = row;
-  const [booked, cancelled] = [Number(row.booked), Number(row.cancelled)];
+const hasAmount = ({ room_revenue, gross_room_revenue }: PickupRow): boolean =>
+  room_revenue !== null || gross_room_revenue !== null;
+
+function itemOf({ place, rows }: BookedPlace<PickupRow>, by: StayQuestion["by"]): ItemBy<typeof FIELDS> {
+  const { night, unit, currency } = place;
+  const nights = rows.filter(({ cause }) => cause === null);
+  const countOf = (name: "booked" | "cancelled" | "adults" | "children", of = nights) =>
+    of.reduce((sum, row) => sum + Number(row[name]), 0);
+  const amountOf = (name: "room_revenue" | "gross_room_revenue") =>
+    nights.reduce<string | null>((sum, row) => plus(sum, row[name]), null);
+  const [booked, cancelled] = [countOf("booked"), countOf("cancelled")];
+  const dayUse = rows.filter(({ cause }) => cause === "dayUse");
   return {
     stayDate: night,
     ...(by === "none" ? {} : { [by]: unit }),
     rooms: booked - cancelled,
     booked,
     cancelled,
-    roomRevenue: amountIn(currency, room_revenue),
-    grossRoomRevenue: amountIn(currency, gross_room_revenue),
-    adults: Number(row.adults),
-    children: Number(row.children),
+    roomRevenue: amountIn(currency, amountOf("room_revenue")),
+    grossRoomRevenue: amountIn(currency, amountOf("gross_room_revenue")),
+    adults: countOf("adults"),
+    children: countOf("children"),
     currency,
+    ...withoutNightOf(rows, currency, countOf("booked", dayUse) - countOf("cancelled", dayUse)),
   };
+}
+
+/** A night on which two shares are linked: a member of the one at the first instant is one of the other at the second. */
+interface ShareLink {
+  readonly night: string;
+  readonly one: string;
+  readonly other: string;
+}
+
+/** What linked shares are compared as on each night: shares that are linked, also by way of others, as one. */
+export function comparedShares(links: readonly ShareLink[]): readonly [string[], string[], string[]] {
+  const [nights, shares, comparedAs]: [string[], string[], string[]] = [[], [], []];
+  for (const [night, ofNight] of Map.groupBy(links, (link) => link.night)) {
+    const parents = new Map<string, string>();
+    const rootOf = (share: string): string => {
+      let root = share;
+      for (let next = parents.get(root); next !== undefined && next !== root; next = parents.get(root))
+        root = next;
+      // Every share on the way leads to the root directly from here on.
+      for (let at = share; at !== root; ) {
+        const next = parents.get(at) as string;
+        parents.set(at, root);
+        at = next;
+      }
+      return root;
+    };
+    for (const { one, other } of ofNight) {
+      const [root, joined] = [rootOf(one), rootOf(other)];
+      parents.set(root, root);
+      parents.set(joined, root);
+    }
+    for (const share of parents.keys()) {
+      nights.push(night);
+      shares.push(share);
+      comparedAs.push(rootOf(share));
+    }
+  }
+  return [nights, shares, comparedAs];
 }
 
 async function answer({ client, question, queryContext, start, limit, parameters }: Asked) {
   const { property, by, clock, asOf } = question;
   const { settings, statuses } = queryContext;
+  const { deducting, off } = statuses.reservations;
   const since = parameters.givenText("since");
   const statement = await readPickup(client, by, clock);
+  const linksStatement = await readShareLinks(client, by, clock);
   async function* read({ first, last }: NightWindow, wanted: number) {
-    const rows = await sumEntries<PickupRow>(client, statement, [
-      property.bucket,
-      property.propertyId,
-      first,
-      last,
-      since,
-      boundOf(asOf),
-      statuses.reservations.deducting,
+    const which = [property.bucket, property.propertyId, first, last, since, boundOf(asOf), deducting];
+    const links = await sumEntries<ShareLink & pg.QueryResultRow>(client, linksStatement, which);
+    const rows = await sumEntries<PickupRow & pg.QueryResultRow>(client, statement, [
+      ...which,
       settings.currency,
-      wanted,
+      rowsFor(wanted),
       ...afterPlace(start),
+      off,
+      ...comparedShares(links),
     ]);
-    yield rows.values().map((row) => itemOf(row, by));
+    yield bookedPlaces(rows, start, hasAmount).map((booked) => ({
+      item: itemOf(booked, by),
+      end: booked.end,
+    }));
   }
-  return pageOfNights({ client, question, ...booksPages(by), hasStock: false, read }, start, limit);
+  const page = await pageOfNights({ client, question, ...BOOKS_PAGES, hasStock: false, read }, start, limit);
+  return { items: page.items.map(({ item }) => item), next: page.next };
 }
 
 export const pickup: Insight = {

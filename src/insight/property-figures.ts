@@ -9,7 +9,7 @@ import type { Property, PropertyCodes } from "../query/property.ts";
 import { businessDayOf, endOfBusinessDay, settingsOf } from "../settings/property-settings.ts";
 import { newestArrivals } from "./console/feed-glance.ts";
 import { plus } from "./exact-amount.ts";
-import { baseOf, type OnTheBooksItem, pageOfBooks } from "./on-the-books.ts";
+import { type OnTheBooksItem, pageOfBooks } from "./on-the-books.ts";
 import { compareCodes, type InsightPage } from "./paging.ts";
 import { onQueryContext, type QueryContext } from "./query-context.ts";
 import type { StayQuestion } from "./question.ts";
@@ -31,6 +31,33 @@ export interface CurrencySum {
   readonly rooms: number;
   readonly revenue: string | null;
   readonly basedRevenue: string | null;
+  /** Net revenue without a room night by cause (docs/figures.md); null: none. */
+  readonly dayUseRevenue: string | null;
+  readonly feeRevenue: string | null;
+  readonly outsideStayRevenue: string | null;
+}
+
+const WITHOUT_NIGHT = ["dayUseRevenue", "feeRevenue", "outsideStayRevenue"] as const;
+
+/** An amount of a currency without rooms or revenue. */
+export const NO_AMOUNT = {
+  rooms: 0,
+  revenue: null,
+  basedRevenue: null,
+  dayUseRevenue: null,
+  feeRevenue: null,
+  outsideStayRevenue: null,
+};
+
+export const hasWithoutNight = (of: Pick<CurrencySum, (typeof WITHOUT_NIGHT)[number]>): boolean =>
+  WITHOUT_NIGHT.some((name) => of[name] !== null);
+
+/** Adds the revenue without a room night of an item or a sum. */
+export function addWithoutNight(
+  sum: { -readonly [Name in (typeof WITHOUT_NIGHT)[number]]: CurrencySum[Name] },
+  more: Pick<CurrencySum, (typeof WITHOUT_NIGHT)[number]>,
+): void {
+  for (const name of WITHOUT_NIGHT) sum[name] = plus(sum[name], more[name]);
 }
 
 /** Sums over the books of several nights. */
@@ -81,16 +108,18 @@ function sumOf(items: readonly BookedNight[], from: string, count: number): Book
   const amounts = new Map<string | null, { -readonly [Name in keyof CurrencySum]: CurrencySum[Name] }>();
   const bases = new Map<string, number>();
   const sum = { rooms: 0, basedRooms: 0, unmappedRooms: 0 };
-  for (const { stayDate, rooms, roomRevenue, currency, base, unmappedRooms } of items) {
+  for (const item of items) {
+    const { stayDate, rooms, roomRevenue, currency, base, unmappedRooms } = item;
     if (stayDate >= end) continue;
     if (base !== null) bases.set(stayDate, base);
     sum.rooms += rooms;
     sum.unmappedRooms += unmappedRooms;
     if (base !== null) sum.basedRooms += rooms;
     // Blocks and unmapped rooms have no price or currency.
-    if (rooms === 0 && roomRevenue === null) continue;
-    const amount = amounts.get(currency) ?? { currency, rooms: 0, revenue: null, basedRevenue: null };
+    if (rooms === 0 && roomRevenue === null && !hasWithoutNight(item)) continue;
+    const amount = amounts.get(currency) ?? { currency, ...NO_AMOUNT };
     amount.rooms += rooms;
+    addWithoutNight(amount, item);
     amount.revenue = plus(amount.revenue, roomRevenue);
     if (base !== null) amount.basedRevenue = plus(amount.basedRevenue, roomRevenue);
     amounts.set(currency, amount);
@@ -153,7 +182,7 @@ async function readYear(
   const read = async (asOf: string | null, hasStock: boolean) => {
     const asked = { client, question: { ...question, asOf }, queryContext, limit: PAGE_ITEMS };
     const items = await readAll((start) => pageOfBooks({ ...asked, start }, hasStock));
-    return items.map((item) => ({ ...item, base: baseOf(item, queryContext.settings) }));
+    return items.map(({ item, base }) => ({ ...item, base }));
   };
   const before = (days: number) => read(new Date(nowMs - days * DAY_MS).toISOString(), false);
   return {

@@ -349,7 +349,13 @@ const byCodes = (left: Sharer, right: Sharer) => {
 };
 
 /** One room of those who share it: the most rooms that any of them has, with the sharer of the smallest key. */
-function settle(books: ModelBooks, night: number, sharers: readonly Sharer[], by: ModelBy): void {
+function settle(
+  books: ModelBooks,
+  night: number,
+  sharers: readonly Sharer[],
+  by: ModelBy,
+  into: "rooms" | "unmapped",
+): void {
   const rooms = Map.groupBy(sharers, ({ key }) => key);
   const namedBy = (key: string) => (rooms.get(key) ?? []).reduce((sum, { run }) => sum + run.rooms, 0);
   const holders = [...rooms.keys()].filter((key) => namedBy(key) !== 0).sort();
@@ -358,7 +364,7 @@ function settle(books: ModelBooks, night: number, sharers: readonly Sharer[], by
   const most = Math.max(...holders.map(namedBy));
   const runs = (rooms.get(holder) ?? []).filter(({ run }) => run.rooms !== 0).sort(byCodes);
   for (const [at, { run }] of runs.entries())
-    cellOf(books, night, run, by).rooms += run.rooms + (at === 0 ? most - namedBy(holder) : 0);
+    cellOf(books, night, run, by)[into] += run.rooms + (at === 0 ? most - namedBy(holder) : 0);
 }
 
 const plus = (sum: number | null, more: number | null) => (more === null ? sum : (sum ?? 0) + more);
@@ -372,7 +378,9 @@ export function booksOf(
 ): ModelBooks {
   const books: ModelBooks = new Map();
   for (let night = from; night <= to; night += 1) {
-    const shares = new Map<string, Sharer[]>();
+    const shares = { rooms: new Map<string, Sharer[]>(), unmapped: new Map<string, Sharer[]>() };
+    const add = (into: keyof typeof shares, shareId: string, sharer: Sharer) =>
+      shares[into].set(shareId, [...(shares[into].get(shareId) ?? []), sharer]);
     const covers = ({ first, nights }: { first: number; nights: number }) =>
       first <= night && night < first + nights;
     for (const { key, shareId, runs } of versions) {
@@ -380,15 +388,19 @@ export function booksOf(
         if (statuses.deducting.has(run.status)) {
           const cell = cellOf(books, night, run, by);
           if (shareId === null) cell.rooms += run.rooms;
-          else shares.set(shareId, [...(shares.get(shareId) ?? []), { key, run }]);
+          else add("rooms", shareId, { key, run });
           cell.adults += run.adults;
           cell.children += run.children;
           cell.net = plus(cell.net, run.net);
           cell.gross = plus(cell.gross, run.gross);
-        } else if (!statuses.off.has(run.status)) cellOf(books, night, run, by).unmapped += run.rooms;
+        } else if (!statuses.off.has(run.status)) {
+          if (shareId === null) cellOf(books, night, run, by).unmapped += run.rooms;
+          else add("unmapped", shareId, { key, run });
+        }
       }
     }
-    for (const sharers of shares.values()) settle(books, night, sharers, by);
+    for (const into of ["rooms", "unmapped"] as const)
+      for (const sharers of shares[into].values()) settle(books, night, sharers, by, into);
     for (const { runs } of blocks)
       for (const run of runs.filter(covers))
         if (statuses.holding.has(run.status))

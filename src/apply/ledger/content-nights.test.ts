@@ -23,6 +23,7 @@ const CODES: DimensionCodes = {
   rateCode: "BAR",
   channel: null,
   currencyCode: "EUR",
+  cause: null,
 };
 
 const dimensions = fc.constantFrom(

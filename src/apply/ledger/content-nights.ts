@@ -292,6 +292,7 @@ export function groupNights(spans: RecordSpans, status: string | null, groupCode
         rateCode: facts.text(0, COLUMN.rateCode),
         channel: null,
         currencyCode,
+        cause: null,
       };
       known = { codes, nights: [] };
       kinds.set(kind, known);

@@ -6,6 +6,13 @@ import { spansOfFacts } from "#contract/parsed-spans.ts";
 import { readRecord } from "#contract/read-record.ts";
 import type { Reservation } from "#contract/schema/record-schemas.ts";
 import { parsedFacts } from "../../../test/contract/facts.ts";
+import {
+  datesOf,
+  type NaivePart,
+  type NaiveReservation,
+  naiveDate,
+  unitsOf,
+} from "../../../test/support/naive-figures.ts";
 import { groupNights } from "./content-nights.ts";
 import { type NightRun, reservationNights } from "./reservation-nights.ts";
 
@@ -21,15 +28,16 @@ const optional = <Value>(value: fc.Arbitrary<Value>) => fc.option(value, { nil: 
 const stay = fc
   .record({
     dates,
-    adults: optional(fc.nat(3)),
+    room: fc.constantFrom("DLX", "DLX", "STE"),
+    adults: optional(fc.integer({ min: -1, max: 3 })),
     rates: fc.array(fc.tuple(optional(date), optional(date), optional(money), optional(money)), {
       maxLength: 3,
     }),
   })
-  .map(({ dates: [arrivalDate, departureDate], adults, rates }) => ({
+  .map(({ dates: [arrivalDate, departureDate], room, adults, rates }) => ({
     arrivalDate,
     departureDate,
-    roomTypeCode: "DLX",
+    roomTypeCode: room,
     numberOfAdults: adults,
     rates: rates.map(([startDate, endDate, rateValue, grossRateValue]) => ({
       startDate,
@@ -38,109 +46,274 @@ const stay = fc
       grossRateValue,
     })),
   }));
+/** Stays in any order; some follow each other, some are listed twice. */
+const stays = fc
+  .tuple(fc.array(stay, { minLength: 1, maxLength: 4 }), fc.constantFrom("any", "sorted", "repeated"))
+  .map(([some, order]) => {
+    if (order === "repeated") return [...some, { ...(some[0] as (typeof some)[number]) }];
+    return order === "sorted"
+      ? some.toSorted((one, other) => one.arrivalDate.localeCompare(other.arrivalDate))
+      : some;
+  });
 const reservation = fc
   .record({
-    numberOfRooms: optional(fc.nat(3)),
+    numberOfRooms: optional(fc.integer({ min: -1, max: 3 })),
     shareId: fc.constantFrom(undefined, "", "S-1"),
-    roomStays: fc.array(stay, { minLength: 1, maxLength: 3 }),
+    status: fc.constantFrom("CONFIRMED", "NO SHOW", "ON HOLD"),
+    roomStays: stays,
     isPriced: fc.boolean(),
     daily: fc.array(fc.tuple(date, optional(money)), { maxLength: 5 }),
   })
   .map(
-    ({ isPriced, daily, ...rest }) =>
-      ({
-        ...rest,
-        channel: "WEB",
-        stayRevenue: {
-          daily: (isPriced ? daily : []).map(([occupancyDate, netRoomRevenue]) => ({
-            occupancyDate,
-            netRoomRevenue,
-          })),
-        },
-      }) as unknown as Reservation,
+    ({ isPriced, daily, ...rest }): NaiveReservation => ({
+      ...rest,
+      reservationId: "R1",
+      stayRevenue: {
+        daily: (isPriced ? daily : []).map(([occupancyDate, netRoomRevenue]) => ({
+          occupancyDate,
+          netRoomRevenue,
+        })),
+      },
+    }),
   );
-
-/** Each night of each stay, one by one. */
-function nightByNight({ roomStays, numberOfRooms, stayRevenue }: Reservation) {
-  const rooms = Number(numberOfRooms ?? 1);
-  const taken = new Set<string>();
-  const cents = (text: unknown) => Math.round(Number(text) * 100);
-  return roomStays.flatMap((one) => {
-    const nights = [];
-    for (
-      let day = Date.parse(one.arrivalDate) / DAY_MS;
-      day < Date.parse(one.departureDate) / DAY_MS;
-      day += 1
-    ) {
-      const night = dateOf(day);
-      const covers = (rate: { startDate?: string; endDate?: string }) =>
-        (rate.startDate ?? "0") <= night && night <= (rate.endDate ?? "9");
-      const rate = (one.rates ?? []).findLast(covers);
-      const reported = (stayRevenue?.daily ?? []).filter(
-        ({ occupancyDate, netRoomRevenue }) => occupancyDate === night && netRoomRevenue !== undefined,
-      );
-      const own = !taken.has(night) && reported.length > 0;
-      taken.add(night);
-      const byRate = (value: unknown) => (value === undefined ? null : cents(value) * rooms);
-      nights.push({
-        night,
-        rooms,
-        adults: Number(one.numberOfAdults ?? 0) * rooms,
-        net: own
-          ? reported.reduce((sum, { netRoomRevenue }) => sum + cents(netRoomRevenue), 0)
-          : byRate(rate?.rateValue),
-        gross: byRate(rate?.grossRateValue),
-      });
-    }
-    return nights;
-  });
-}
 
 /** Of the facts of a record as they are stored. */
 function storedSpans(resource: "reservations" | "groups", record: object) {
   return spansOfFacts(resource, parsedFacts(resource, record));
 }
 
-function laidOut(runs: readonly NightRun[]) {
-  const cents = (money: Money | null) =>
-    money === null ? null : Math.round(Number(textOfMoney(money)) * 100);
-  return runs.flatMap(({ firstNight, nights, rooms, adults, roomRevenue, grossRoomRevenue }) =>
-    Array.from({ length: nights }, (_, after) => ({
-      night: dateOf(firstNight + after),
-      rooms,
-      adults,
-      net: cents(roomRevenue),
-      gross: cents(grossRoomRevenue),
-    })),
+/** What a stay has of a date, as text: date, cause, room type, rooms, adults, net and gross amount. */
+type Line = readonly [string, string, string, number, number, string, string];
+
+/** Sums of the lines of one date, cause and room type. */
+function summed(lines: readonly Line[]): readonly unknown[] {
+  const sums = new Map<string, [number, number, bigint | null, bigint | null]>();
+  const plus = (one: bigint | null, text: string) => (text === "" ? one : (one ?? 0n) + BigInt(text));
+  for (const [day, cause, room, rooms, adults, net, gross] of lines) {
+    const known = sums.get(`${day} ${cause} ${room}`) ?? [0, 0, null, null];
+    const sum = [
+      known[0] + rooms,
+      known[1] + adults,
+      plus(known[2], net),
+      plus(known[3], gross),
+    ] as typeof known;
+    sums.set(`${day} ${cause} ${room}`, sum);
+  }
+  return (
+    [...sums]
+      .filter(([, [rooms, , net, gross]]) => rooms !== 0 || net || gross)
+      // Without a room, 0 is not distinguished from no amount.
+      .map(([name, [rooms, adults, net, gross]]) =>
+        [name, rooms, adults, ...[net, gross].map((amount) => (rooms === 0 ? amount || null : amount))].join(
+          " ",
+        ),
+      )
+      .sort()
   );
 }
 
-test("the runs of a reservation, laid out, are its nights one by one, from its bytes and from the text of its facts", () => {
+function laidOut(runs: readonly NightRun[]): readonly unknown[] {
+  const units = (amount: Money | null) => (amount === null ? "" : String(unitsOf(textOfMoney(amount))));
+  return summed(
+    runs.flatMap(({ firstNight, nights, rooms, adults, roomRevenue, grossRoomRevenue, codes }) =>
+      Array.from({ length: nights }, (_, after): Line => {
+        const day = dateOf(firstNight + after);
+        const amounts = [units(roomRevenue), units(grossRoomRevenue)] as const;
+        return [day, codes.cause ?? "night", codes.roomTypeCode ?? "", rooms, adults, ...amounts];
+      }),
+    ),
+  );
+}
+
+/** Each date of a reservation one by one, from the definitions. */
+function dateByDate(reservation: NaiveReservation): readonly unknown[] {
+  const isBooked = reservation.status === "CONFIRMED";
+  const text = (amount: bigint | null) => (amount === null ? "" : String(amount));
+  return summed(
+    datesOf(reservation).flatMap((day) => {
+      const { nights, dayUses, outside } = naiveDate(reservation, day);
+      const lineOf = (part: NaivePart, cause: string, guests: number): Line => {
+        const { stay, rooms, net, gross } = part;
+        const adults = Math.max(stay.numberOfAdults ?? 0, 0) * rooms * guests;
+        return [day, cause, stay.roomTypeCode, rooms, adults, text(net), text(gross)];
+      };
+      const first = reservation.roomStays[0]?.roomTypeCode ?? "";
+      return [
+        ...nights.map((part) => lineOf(part, part.isDaily && !isBooked ? "posted" : "night", 1)),
+        ...dayUses.map((part) => lineOf(part, part.isDaily && !isBooked ? "dayUsePosted" : "dayUse", 0)),
+        ...(outside === null ? [] : [[day, "outsideStay", first, 0, 0, text(outside), ""] as Line]),
+      ];
+    }),
+  );
+}
+
+test("the runs of a reservation are its dates one by one, from its bytes and from the text of its facts", () => {
   const property = fc.property(reservation, (record) => {
-    const head = { clientCode: "ACME", propertyCode: "LON01", reservationId: "R1", status: "CONFIRMED" };
+    const head = { clientCode: "ACME", propertyCode: "LON01", channel: "WEB" };
     const whole = { ...record, ...head, lastModifiedDateTime: "2026-01-01T00:00:00Z" };
     const { facts, status } = readRecord("reservations", Buffer.from(JSON.stringify(whole))).content();
-    for (const spans of [facts.spans, storedSpans("reservations", record)]) {
+    for (const spans of [facts.spans, storedSpans("reservations", whole)]) {
       const { runs, shareId } = reservationNights(spans, status);
-      for (const { codes } of runs) assert.deepEqual([codes.channel, codes.status], ["WEB", "CONFIRMED"]);
+      for (const { codes } of runs) assert.deepEqual([codes.channel, codes.status], ["WEB", record.status]);
       assert.equal(shareId, record.shareId === "S-1" ? "S-1" : null);
-      // -0 is no amount of its own.
-      assert.deepEqual(
-        JSON.parse(JSON.stringify(laidOut(runs))),
-        JSON.parse(JSON.stringify(nightByNight(record))),
-      );
+      assert.deepEqual(laidOut(runs), dateByDate(record));
     }
   });
-  fc.assert(property, { numRuns: 2_000 });
+  fc.assert(property, { numRuns: 3_000 });
+});
+
+const TWO = { arrivalDate: "2026-12-01", departureDate: "2026-12-02", numberOfAdults: 2 };
+const rate = (rateValue: string) => ({ rates: [{ rateValue }] });
+const dailyOf = (occupancyDate: string, netRoomRevenue: string) => ({
+  stayRevenue: { daily: [{ occupancyDate, netRoomRevenue }] },
+});
+
+/** What the record says, and what it has of each date: date, cause, room type, rooms, adults, net, gross. */
+const EXAMPLES: readonly (readonly [
+  string,
+  Omit<NaiveReservation, "reservationId" | "status">,
+  readonly string[],
+])[] = [
+  [
+    "two rooms as two stays are one room each",
+    { numberOfRooms: 2, roomStays: ["DLX", "STE"].map((roomTypeCode) => ({ ...TWO, roomTypeCode })) },
+    ["2026-12-01 night DLX 1 2  ", "2026-12-01 night STE 1 2  "],
+  ],
+  [
+    "three rooms as two stays: the first has two",
+    {
+      numberOfRooms: 3,
+      roomStays: ["DLX", "STE"].map((roomTypeCode) => ({ ...TWO, roomTypeCode, ...rate("10") })),
+    },
+    ["2026-12-01 night DLX 2 4 200000 ", "2026-12-01 night STE 1 2 100000 "],
+  ],
+  [
+    "a stay listed twice is one room",
+    {
+      numberOfRooms: 1,
+      roomStays: [TWO, TWO].map((stay) => ({ ...stay, roomTypeCode: "DLX", ...rate("100") })),
+    },
+    ["2026-12-01 night DLX 1 2 1000000 "],
+  ],
+  [
+    "of a move with overlapping dates, the later stay has the night of both",
+    {
+      numberOfRooms: 1,
+      roomStays: [
+        { ...TWO, departureDate: "2026-12-03", roomTypeCode: "DLX", ...rate("100") },
+        {
+          ...TWO,
+          arrivalDate: "2026-12-02",
+          departureDate: "2026-12-04",
+          roomTypeCode: "STE",
+          ...rate("200"),
+        },
+      ],
+    },
+    [
+      "2026-12-01 night DLX 1 2 1000000 ",
+      "2026-12-02 night STE 1 2 2000000 ",
+      "2026-12-03 night STE 1 2 2000000 ",
+    ],
+  ],
+  [
+    "a stay that is repeated comes after one that is not",
+    {
+      numberOfRooms: 2,
+      roomStays: ["DLX", "DLX", "STE"].map((roomTypeCode) => ({ ...TWO, roomTypeCode })),
+    },
+    ["2026-12-01 night DLX 1 2  ", "2026-12-01 night STE 1 2  "],
+  ],
+  [
+    "daily revenue replaces the rates of all stays",
+    {
+      numberOfRooms: 2,
+      roomStays: [TWO, TWO].map((stay) => ({ ...stay, roomTypeCode: "DLX", ...rate("100") })),
+      ...dailyOf("2026-12-01", "200"),
+    },
+    ["2026-12-01 night DLX 2 4 2000000 "],
+  ],
+  [
+    "a negative number of rooms is 0",
+    { numberOfRooms: -1, roomStays: [{ ...TWO, roomTypeCode: "DLX", ...rate("100") }] },
+    [],
+  ],
+  [
+    "negative guests are 0",
+    { numberOfRooms: 2, roomStays: [{ ...TWO, numberOfAdults: -3, roomTypeCode: "DLX" }] },
+    ["2026-12-01 night DLX 2 0  "],
+  ],
+  [
+    "a sharer without a room of its own has one room, its rate and its guests",
+    { numberOfRooms: 0, shareId: "S", roomStays: [{ ...TWO, roomTypeCode: "DLX", ...rate("60") }] },
+    ["2026-12-01 night DLX 1 2 600000 "],
+  ],
+  [
+    "revenue of the day of departure is outside the stay",
+    { numberOfRooms: 1, roomStays: [{ ...TWO, roomTypeCode: "DLX" }], ...dailyOf("2026-12-02", "40") },
+    ["2026-12-01 night DLX 1 2  ", "2026-12-02 outsideStay DLX 0 0 400000 "],
+  ],
+  [
+    "revenue before a stay with a move is outside the stay, and 0 is none",
+    {
+      numberOfRooms: 1,
+      roomStays: [
+        { ...TWO, roomTypeCode: "DLX" },
+        { ...TWO, arrivalDate: "2026-12-02", departureDate: "2026-12-03", roomTypeCode: "STE" },
+      ],
+      stayRevenue: {
+        daily: [
+          { occupancyDate: "2026-11-01", netRoomRevenue: "-5" },
+          { occupancyDate: "2026-12-03", netRoomRevenue: "0.00" },
+        ],
+      },
+    },
+    ["2026-11-01 outsideStay DLX 0 0 -50000 ", "2026-12-01 night DLX 1 2  ", "2026-12-02 night STE 1 2  "],
+  ],
+  [
+    "day use has its rate, and no night",
+    {
+      numberOfRooms: 2,
+      roomStays: [{ ...TWO, departureDate: "2026-12-01", roomTypeCode: "DLX", ...rate("70.50") }],
+    },
+    ["2026-12-01 dayUse DLX 2 0 1410000 "],
+  ],
+  [
+    "daily revenue of a date with a night and day use is the night's",
+    {
+      numberOfRooms: 1,
+      roomStays: [
+        { ...TWO, roomTypeCode: "DLX" },
+        { ...TWO, departureDate: "2026-12-01", roomTypeCode: "STE", ...rate("70") },
+      ],
+      ...dailyOf("2026-12-01", "90"),
+    },
+    ["2026-12-01 dayUse STE 1 0  ", "2026-12-01 night DLX 1 2 900000 "],
+  ],
+];
+
+for (const [what, record, expected] of EXAMPLES)
+  test(what, () => {
+    const { runs } = reservationNights(storedSpans("reservations", record), "CONFIRMED");
+    assert.deepEqual(laidOut(runs), expected);
+    assert.deepEqual(dateByDate({ ...record, reservationId: "R1", status: "CONFIRMED" }), expected);
+  });
+
+test("daily revenue of a status that is not on the books may be a fee, its rates are none", () => {
+  const roomStays = [{ ...TWO, departureDate: "2026-12-03", roomTypeCode: "DLX", ...rate("100") }];
+  const record = { numberOfRooms: 1, roomStays, ...dailyOf("2026-12-02", "80") };
+  const { runs } = reservationNights(storedSpans("reservations", record), "CXL");
+  assert.deepEqual(laidOut(runs), ["2026-12-01 night DLX 1 2 1000000 ", "2026-12-02 posted DLX 1 2 800000 "]);
 });
 
 test("a reservation with more nights than insight counts has none, however they are distributed over its stays", () => {
   const nightsOf = (...stays: readonly number[]) => {
-    const roomStays = stays.map((nights) => ({
-      arrivalDate: dateOf(FIRST),
-      departureDate: dateOf(FIRST + nights),
-      roomTypeCode: "DLX",
-    }));
+    let arrival = FIRST;
+    const roomStays = stays.map((nights) => {
+      const arrivalDate = dateOf(arrival);
+      arrival += nights;
+      return { arrivalDate, departureDate: dateOf(arrival), roomTypeCode: "DLX" };
+    });
     const record = { shareId: "S-1", roomStays } as unknown as Reservation;
     const { shareId, runs } = reservationNights(storedSpans("reservations", record), null);
     assert.equal(shareId, "S-1");

@@ -1,9 +1,17 @@
 import { type Money, moneyAt, sumOf, timesWhole } from "#contract/money.ts";
 import { COLUMNS, FACT_SOURCES, HEAD, LIST } from "#contract/record-plan.ts";
 import type { Resource } from "#contract/resource.ts";
+import { knownStatus } from "#contract/statuses.ts";
 import type { RecordSpans } from "#contract/walk-record.ts";
 import { dayAt, TextMemory } from "#contract/walk-value.ts";
 import { RESERVATION_NIGHTS_MAX, STAY_NIGHTS_MAX } from "#contract/warnings.ts";
+
+/**
+ * What the revenue of an entry is of (docs/figures.md); null: room nights. `posted`: room nights whose revenue is daily revenue, and so a
+ * fee if the status is not on the books; only in statuses that are not by default, so that other reservations keep one dimension.
+ * `dayUse`, `dayUsePosted`: day use, likewise. `outsideStay`: daily revenue of a date without either.
+ */
+export type RevenueCause = "posted" | "dayUse" | "dayUsePosted" | "outsideStay";
 
 /** What entries are grouped by. Null: not reported. */
 export interface DimensionCodes {
@@ -15,6 +23,7 @@ export interface DimensionCodes {
   readonly rateCode: string | null;
   readonly channel: string | null;
   readonly currencyCode: string | null;
+  readonly cause: RevenueCause | null;
 }
 
 /** The number of a dimension: a bigint in two 32-bit halves. */
@@ -57,6 +66,8 @@ export interface BlockRun {
 }
 
 export const COUNT_MAX = 2_147_483_647;
+/** Dates outside the stays of a reservation, as many as nights of one stay. */
+const OUTSIDE_DATES_MAX = STAY_NIGHTS_MAX;
 
 /** Clamps a count to ±COUNT_MAX, so that its negation fits into 32 bits too. */
 export function boundedCount(count: number): number {
@@ -149,11 +160,12 @@ class StayNights {
     this.#gross.length = 1;
   }
 
-  /** Adds revenue if the day is a night of the stay. */
-  addRevenue(day: number, amount: Money | null): void {
+  /** Adds revenue if the day is a night of the stay; otherwise returns false. */
+  addRevenue(day: number, amount: Money | null): boolean {
     const night = day - this.#arrival;
-    if (night >= 0 && night < this.#nights)
-      this.#revenue[night] = sumOf(this.#revenue[night] ?? null, amount);
+    if (!(night >= 0 && night < this.#nights)) return false;
+    this.#revenue[night] = sumOf(this.#revenue[night] ?? null, amount);
+    return true;
   }
 
   /** Moves the revenue of the stay's nights here from a map by day. */
@@ -175,12 +187,24 @@ class StayNights {
     this.#gross.push(timesWhole(gross, this.#rooms));
   }
 
-  /** Appends the stay to `runs`, consecutive nights with equal revenue as one run. */
-  addTo(runs: NightRun[], adults: number, children: number, codes: DimensionCodes): void {
+  /** Appends the stay to `runs`, consecutive nights with equal revenue as one run; nights with daily revenue under `postedCodes`. */
+  addTo(
+    runs: NightRun[],
+    adults: number,
+    children: number,
+    ownCodes: DimensionCodes,
+    postedCodes: DimensionCodes,
+  ): void {
     for (let from = 0, to = 1; from < this.#nights; from = to, to += 1) {
-      const roomRevenue = this.#netAt(from);
-      const grossRoomRevenue = this.#grossAt(from);
-      while (to < this.#nights && this.#netAt(to) === roomRevenue && this.#grossAt(to) === grossRoomRevenue)
+      const roomRevenue = this.netAt(from);
+      const grossRoomRevenue = this.grossAt(from);
+      const codes = this.#revenue[from] === null ? ownCodes : postedCodes;
+      while (
+        to < this.#nights &&
+        this.netAt(to) === roomRevenue &&
+        this.grossAt(to) === grossRoomRevenue &&
+        (this.#revenue[to] === null ? ownCodes : postedCodes) === codes
+      )
         to += 1;
       const firstNight = this.#arrival + from;
       const rooms = this.#rooms;
@@ -189,27 +213,39 @@ class StayNights {
     }
   }
 
-  #netAt(night: number): Money | null {
+  netAt(night: number): Money | null {
     return this.#revenue[night] ?? (this.#net[this.#rate[night] as number] as Money | null);
   }
 
-  #grossAt(night: number): Money | null {
+  grossAt(night: number): Money | null {
     return this.#gross[this.#rate[night] as number] as Money | null;
   }
 }
 
 const nightsOfStay = new StayNights();
 
-/** The number of stays; undefined if they exceed STAY_NIGHTS_MAX or RESERVATION_NIGHTS_MAX. */
-function countStays(facts: SpanFacts): number | undefined {
+/** Whether insight counts the reservation, and whether its stays are listed by date, without overlaps and day use. */
+interface StayShape {
+  readonly stays: number;
+  readonly isPlain: boolean;
+}
+
+/** Undefined if the stays exceed STAY_NIGHTS_MAX or RESERVATION_NIGHTS_MAX. */
+function shapeOf(facts: SpanFacts): StayShape | undefined {
   let [stays, all] = [0, 0];
+  let isPlain = true;
+  let reached = Number.NEGATIVE_INFINITY;
   for (let stay = facts.first(LIST.stays); stay !== 0; stay = facts.next(stay)) {
-    const nights = facts.day(stay, COLUMN.departureDate) - facts.day(stay, COLUMN.arrivalDate);
+    const arrival = facts.day(stay, COLUMN.arrivalDate);
+    const departure = facts.day(stay, COLUMN.departureDate);
+    const nights = departure - arrival;
     if (nights > 0) all += nights;
     if (nights > STAY_NIGHTS_MAX || all > RESERVATION_NIGHTS_MAX) return undefined;
+    if (!(nights > 0) || arrival < reached) isPlain = false;
+    reached = departure;
     stays += 1;
   }
-  return stays;
+  return { stays, isPlain };
 }
 
 function codesOf(facts: SpanFacts, stay: number, status: string | null): DimensionCodes {
@@ -222,47 +258,258 @@ function codesOf(facts: SpanFacts, stay: number, status: string | null): Dimensi
     rateCode: facts.text(stay, COLUMN.rateCode),
     channel: facts.text(0, COLUMN.channel),
     currencyCode: facts.text(stay, COLUMN.currencyCode) || null,
+    cause: null,
   };
 }
 
-/**
- * The nights of a reservation in runs. Net revenue is the reported daily revenue, on the first stay that covers the date, else the
- * last rate that covers it times the rooms; gross is the gross rate times the rooms. Rooms default to 1. A reservation over
- * RESERVATION_NIGHTS_MAX, or with a stay over STAY_NIGHTS_MAX, has no nights.
- */
-export function reservationNights(spans: RecordSpans, status: string | null): ReservationNights {
-  const facts = new SpanFacts("reservations", spans);
-  const shareId = facts.text(0, COLUMN.shareId) || null;
+// Consecutive reservations often have one status; folding its spelling takes longer than this comparison.
+let lastStatus: string | null = null;
+let lastIsBooked = false;
+
+/** Whether the default mapping counts a status on the books. */
+function isBookedByDefault(status: string | null): boolean {
+  if (status !== lastStatus) {
+    lastStatus = status;
+    lastIsBooked = knownStatus("reservations", status ?? "")?.deducts === true;
+  }
+  return lastIsBooked;
+}
+
+/** Whole numbers of a record that stand for rooms or guests: below 0 they count 0. */
+const countOf = (count: number): number => Math.max(0, boundedCount(count));
+
+/** Daily revenue by date: of several entries of one date, the sum. */
+type Days = Map<number, Money | null>;
+
+function daysOf(facts: SpanFacts): Days {
+  const days: Days = new Map();
+  for (let day = facts.first(LIST.days); day !== 0; day = facts.next(day)) {
+    const date = facts.day(day, COLUMN.occupancyDate);
+    days.set(date, sumOf(days.get(date) ?? null, facts.amount(day, COLUMN.netRoomRevenue)));
+  }
+  return days;
+}
+
+/** Reads the rates of stay number `at` into `nightsOfStay`; returns the first rate of a later stay. */
+function readRates(facts: SpanFacts, from: number, at: number): number {
+  let rate = from;
+  for (; rate !== 0 && facts.stayOf(rate) === at; rate = facts.next(rate))
+    nightsOfStay.addRate(
+      facts.day(rate, COLUMN.startDate),
+      facts.day(rate, COLUMN.endDate),
+      facts.amount(rate, COLUMN.rateValue),
+      facts.amount(rate, COLUMN.grossRateValue),
+    );
+  return rate;
+}
+
+/** Adds runs of daily revenue on dates that no stay covers; none beyond OUTSIDE_DATES_MAX. */
+function addOutside(runs: NightRun[], days: Days, facts: SpanFacts, status: string | null): void {
+  const amounts = [...days].filter(([, amount]) => amount !== null && amount !== 0);
+  if (amounts.length === 0 || amounts.length > OUTSIDE_DATES_MAX) return;
+  const codes: DimensionCodes = { ...codesOf(facts, facts.first(LIST.stays), status), cause: "outsideStay" };
+  for (const [firstNight, roomRevenue] of amounts.sort(([one], [other]) => one - other))
+    runs.push({
+      firstNight,
+      nights: 1,
+      rooms: 0,
+      adults: 0,
+      children: 0,
+      roomRevenue,
+      grossRoomRevenue: null,
+      codes,
+    });
+}
+
+/** The runs of stays that are listed by date and do not overlap. */
+function plainRuns(facts: SpanFacts, stays: number, rooms: number, status: string | null): NightRun[] {
   const runs: NightRun[] = [];
-  const stays = countStays(facts);
-  if (stays === undefined) return { shareId, runs };
-  const rooms = boundedCount(facts.whole(0, COLUMN.numberOfRooms) ?? 1);
-  const eachDay = (add: (day: number, amount: Money | null) => void) => {
-    for (let day = facts.first(LIST.days); day !== 0; day = facts.next(day))
-      add(facts.day(day, COLUMN.occupancyDate), facts.amount(day, COLUMN.netRoomRevenue));
-  };
-  /** Daily revenue, if several stays share it. */
-  const days = stays > 1 ? new Map<number, Money | null>() : undefined;
-  if (days !== undefined) eachDay((day, amount) => days.set(day, sumOf(days.get(day) ?? null, amount)));
+  const isBooked = isBookedByDefault(status);
+  // One stay needs no map of its daily revenue.
+  let days = stays > 1 ? daysOf(facts) : undefined;
   let rate = facts.first(LIST.rates);
   let stay = facts.first(LIST.stays);
   for (let at = 0; stay !== 0; stay = facts.next(stay), at += 1) {
     const arrival = facts.day(stay, COLUMN.arrivalDate);
-    const nights = Math.max(0, facts.day(stay, COLUMN.departureDate) - arrival);
-    nightsOfStay.begin(arrival, nights, rooms);
-    for (; rate !== 0 && facts.stayOf(rate) === at; rate = facts.next(rate))
-      nightsOfStay.addRate(
-        facts.day(rate, COLUMN.startDate),
-        facts.day(rate, COLUMN.endDate),
-        facts.amount(rate, COLUMN.rateValue),
-        facts.amount(rate, COLUMN.grossRateValue),
-      );
-    if (nights === 0) continue;
-    if (days !== undefined) nightsOfStay.takeRevenue(days);
-    else eachDay((day, amount) => nightsOfStay.addRevenue(day, amount));
-    const adults = boundedCount((facts.whole(stay, COLUMN.numberOfAdults) ?? 0) * rooms);
-    const children = boundedCount((facts.whole(stay, COLUMN.numberOfChildren) ?? 0) * rooms);
-    nightsOfStay.addTo(runs, adults, children, codesOf(facts, stay, status));
+    nightsOfStay.begin(arrival, facts.day(stay, COLUMN.departureDate) - arrival, rooms);
+    rate = readRates(facts, rate, at);
+    if (stays > 1) nightsOfStay.takeRevenue(days as Days);
+    else
+      for (let day = facts.first(LIST.days); day !== 0; day = facts.next(day)) {
+        const date = facts.day(day, COLUMN.occupancyDate);
+        const amount = facts.amount(day, COLUMN.netRoomRevenue);
+        if (!nightsOfStay.addRevenue(date, amount) && amount !== null) {
+          days ??= new Map();
+          days.set(date, sumOf(days.get(date) ?? null, amount));
+        }
+      }
+    const codes = codesOf(facts, stay, status);
+    const adults = countOf((facts.whole(stay, COLUMN.numberOfAdults) ?? 0) * rooms);
+    const children = countOf((facts.whole(stay, COLUMN.numberOfChildren) ?? 0) * rooms);
+    nightsOfStay.addTo(runs, adults, children, codes, isBooked ? codes : { ...codes, cause: "posted" });
   }
+  if (days !== undefined) addOutside(runs, days, facts, status);
+  return runs;
+}
+
+/** A stay of a reservation with overlapping stays or day use; day use has one day. */
+interface OneStay {
+  readonly arrival: number;
+  readonly days: number;
+  readonly isDayUse: boolean;
+  /** Per room. */
+  readonly adults: number;
+  readonly children: number;
+  readonly codes: DimensionCodes;
+  /** By day, per room. */
+  readonly net: readonly (Money | null)[];
+  readonly gross: readonly (Money | null)[];
+  /** Equal to an earlier stay in dates, codes and guests. */
+  readonly isRepeat: boolean;
+  /** By day: the rooms that it has. */
+  readonly rooms: number[];
+  /** By day: the daily revenue that counts under it, null if it is not reported; undefined if none counts. */
+  readonly revenue: (Money | null | undefined)[];
+}
+
+function readStays(facts: SpanFacts, status: string | null): OneStay[] {
+  const stays: OneStay[] = [];
+  const known = new Set<string>();
+  let rate = facts.first(LIST.rates);
+  let stay = facts.first(LIST.stays);
+  for (let at = 0; stay !== 0; stay = facts.next(stay), at += 1) {
+    const arrival = facts.day(stay, COLUMN.arrivalDate);
+    const nights = facts.day(stay, COLUMN.departureDate) - arrival;
+    const days = Math.max(1, nights);
+    const isDayUse = !(nights > 0);
+    nightsOfStay.begin(arrival, days, 1);
+    rate = readRates(facts, rate, at);
+    const places = Array.from({ length: days }, (_, day) => day);
+    const codes = codesOf(facts, stay, status);
+    const adults = countOf(facts.whole(stay, COLUMN.numberOfAdults) ?? 0);
+    const children = countOf(facts.whole(stay, COLUMN.numberOfChildren) ?? 0);
+    const text = JSON.stringify([arrival, nights, adults, children, codes]);
+    stays.push({
+      arrival,
+      days,
+      isDayUse,
+      adults,
+      children,
+      codes,
+      net: places.map((day) => nightsOfStay.netAt(day)),
+      gross: places.map((day) => nightsOfStay.grossAt(day)),
+      isRepeat: known.has(text),
+      rooms: places.map(() => 0),
+      revenue: places.map(() => undefined),
+    });
+    known.add(text);
+  }
+  return stays;
+}
+
+/** The order in which stays that cover one day get the rooms; equal ones stay as listed. */
+function compareStays(one: OneStay, other: OneStay): number {
+  return Number(one.isRepeat) - Number(other.isRepeat) || other.arrival - one.arrival;
+}
+
+/** Distributes the rooms and the daily revenue of each day among the stays that cover it. Adds these days to `covered`. */
+function distribute(stays: readonly OneStay[], rooms: number, days: Days, covered: Set<number>): void {
+  const byDay = new Map<number, OneStay[]>();
+  for (const stay of stays)
+    for (let day = 0; day < stay.days; day += 1) {
+      const covering = byDay.get(stay.arrival + day);
+      if (covering === undefined) byDay.set(stay.arrival + day, [stay]);
+      else covering.push(stay);
+    }
+  for (const [day, covering] of byDay) {
+    covering.sort(compareStays);
+    const amount = days.get(day) ?? null;
+    // Daily revenue of a date with a night and day use is the night's.
+    const isOwn = !covered.has(day);
+    for (const [at, stay] of covering.entries()) {
+      const first = at === 0 ? Math.max(1, rooms - covering.length + 1) : 1;
+      stay.rooms[day - stay.arrival] = at < rooms ? first : 0;
+      if (amount !== null) stay.revenue[day - stay.arrival] = at === 0 && isOwn ? amount : null;
+    }
+  }
+  for (const day of byDay.keys()) covered.add(day);
+}
+
+/** The cause of a day's revenue: daily revenue of statuses that are not booked may be a fee. */
+function causeOf({ isDayUse }: OneStay, isPosted: boolean): RevenueCause | null {
+  if (isDayUse) return isPosted ? "dayUsePosted" : "dayUse";
+  return isPosted ? "posted" : null;
+}
+
+/** Appends a stay to `runs`, consecutive days with equal numbers as one run. */
+function addStay(runs: NightRun[], stay: OneStay, isBooked: boolean): void {
+  const codesBy = new Map<RevenueCause | null, DimensionCodes>([[null, stay.codes]]);
+  let last: NightRun | undefined;
+  for (let day = 0; day < stay.days; day += 1) {
+    const rooms = stay.rooms[day] as number;
+    const daily = stay.revenue[day];
+    if (rooms === 0 && daily == null) continue;
+    const cause = causeOf(stay, daily != null && !isBooked);
+    const codes = codesBy.get(cause) ?? { ...stay.codes, cause };
+    codesBy.set(cause, codes);
+    const guests = stay.isDayUse ? 0 : rooms;
+    const run: NightRun = {
+      firstNight: stay.arrival + day,
+      nights: 1,
+      rooms,
+      adults: countOf(stay.adults * guests),
+      children: countOf(stay.children * guests),
+      roomRevenue: daily === undefined ? timesWhole(stay.net[day] ?? null, rooms) : daily,
+      grossRoomRevenue: timesWhole(stay.gross[day] ?? null, rooms),
+      codes,
+    };
+    if (last !== undefined && continues(last, run)) {
+      last = { ...last, nights: last.nights + 1 };
+      runs[runs.length - 1] = last;
+    } else {
+      runs.push(run);
+      last = run;
+    }
+  }
+}
+
+const continues = (run: NightRun, next: NightRun): boolean =>
+  run.firstNight + run.nights === next.firstNight &&
+  run.rooms === next.rooms &&
+  run.roomRevenue === next.roomRevenue &&
+  run.grossRoomRevenue === next.grossRoomRevenue &&
+  run.codes === next.codes;
+
+/** The runs of any stays, day by day. */
+function distributedRuns(facts: SpanFacts, rooms: number, status: string | null): NightRun[] {
+  const stays = readStays(facts, status);
+  const days = daysOf(facts);
+  const covered = new Set<number>();
+  const { nights = [], dayUses = [] } = Object.groupBy(stays, ({ isDayUse }) =>
+    isDayUse ? "dayUses" : "nights",
+  );
+  distribute(nights, rooms, days, covered);
+  distribute(dayUses, rooms, days, covered);
+  const runs: NightRun[] = [];
+  const isBooked = isBookedByDefault(status);
+  for (const stay of stays) addStay(runs, stay, isBooked);
+  for (const day of covered) days.delete(day);
+  addOutside(runs, days, facts, status);
+  return runs;
+}
+
+/**
+ * The nights of a reservation in runs, and its revenue without a night, by the rules of docs/figures.md. A reservation with a share has at
+ * least one room. A reservation over RESERVATION_NIGHTS_MAX, or with a stay over STAY_NIGHTS_MAX, has no nights.
+ */
+export function reservationNights(spans: RecordSpans, status: string | null): ReservationNights {
+  const facts = new SpanFacts("reservations", spans);
+  const shareId = facts.text(0, COLUMN.shareId) || null;
+  const shape = shapeOf(facts);
+  if (shape === undefined) return { shareId, runs: [] };
+  const named = countOf(facts.whole(0, COLUMN.numberOfRooms) ?? 1);
+  const rooms = shareId === null ? named : Math.max(1, named);
+  const { stays, isPlain } = shape;
+  const runs = isPlain ? plainRuns(facts, stays, rooms, status) : distributedRuns(facts, rooms, status);
   return { shareId, runs };
 }

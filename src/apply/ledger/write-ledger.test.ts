@@ -14,9 +14,10 @@ const codes = fc.record({
   rateCode: code,
   channel: code,
   currencyCode: code,
+  cause: fc.constantFrom(null, null, "posted" as const, "dayUse" as const),
 });
 
-test("a dimension's number depends on its eight codes, whatever is cached", () => {
+test("a dimension's number depends on its eight codes and its cause, whatever is cached", () => {
   const dimensions = new Dimensions();
   fc.assert(
     fc.property(codes, fc.nat(2), (of, propertyId) => {
@@ -24,8 +25,14 @@ test("a dimension's number depends on its eight codes, whatever is cached", () =
       const number = Buffer.alloc(8);
       number.writeInt32BE(high, 0);
       number.writeInt32BE(low, 4);
-      const list = [of.status, of.roomTypeCode, of.bookedRoomTypeCode, of.marketSegmentCode];
+      const list: (string | null)[] = [
+        of.status,
+        of.roomTypeCode,
+        of.bookedRoomTypeCode,
+        of.marketSegmentCode,
+      ];
       list.push(of.groupBlockCode, of.rateCode, of.channel, of.currencyCode);
+      if (of.cause !== null) list.push(of.cause);
       const expected = hash("sha256", JSON.stringify(list), "buffer").subarray(0, 8);
       assert.deepEqual(number, expected);
     }),

@@ -23,6 +23,7 @@ const CODE_COLUMNS: Readonly<Record<keyof DimensionCodes, string>> = {
   rateCode: "rate_code",
   channel: "channel",
   currencyCode: "currency_code",
+  cause: "cause",
 };
 /** In the order in which `numberOf` hashes them. */
 export const CODES = Object.keys(CODE_COLUMNS) as (keyof DimensionCodes)[];
@@ -44,7 +45,7 @@ const REMEMBERED_MAX = 75_000;
 /** A tree with one level per code. Codes are interned strings, so a lookup hashes none of them. */
 type Branch = Map<number | string | null, Branch | Dimension>;
 
-/** Levels of the tree, codes with few values first. The leaves are keyed by `groupBlockCode`. */
+/** Levels of the tree, codes with few values first. The leaves are keyed by `leafOf`. */
 const BRANCHES = [
   "currencyCode",
   "status",
@@ -55,9 +56,16 @@ const BRANCHES = [
   "rateCode",
 ] as const satisfies readonly (keyof DimensionCodes)[];
 
-/** The first 8 bytes of the SHA-256 of the codes as a JSON array: the same after every replay and on every worker. */
+/** The first 8 bytes of the SHA-256 of the codes as a JSON array, without a null cause: the same after every replay and on every worker. */
 function numberOf(codes: DimensionCodes): Buffer {
-  return hash("sha256", JSON.stringify(CODES.map((name) => codes[name])), "buffer").subarray(0, 8);
+  const named = CODES.flatMap((name) => (name === "cause" && codes.cause === null ? [] : [codes[name]]));
+  return hash("sha256", JSON.stringify(named), "buffer").subarray(0, 8);
+}
+
+/** The key of a leaf. Codes contain no NUL. */
+function leafOf({ cause, groupBlockCode }: DimensionCodes): string | null {
+  if (cause === null) return groupBlockCode;
+  return groupBlockCode === null ? `\0${cause}` : `\0${cause}\0${groupBlockCode}`;
 }
 
 /** Dimensions by their codes. New ones are written at the end of the transaction and cached until `forget`. */
@@ -80,7 +88,8 @@ export class Dimensions {
 
   #find({ bucket, propertyId }: RecordKey, codes: DimensionCodes): Dimension {
     const leaves = this.#leavesOf(propertyId, codes);
-    let dimension = leaves.get(codes.groupBlockCode) as Dimension | undefined;
+    const leaf = leafOf(codes);
+    let dimension = leaves.get(leaf) as Dimension | undefined;
     if (dimension === undefined) {
       const number = numberOf(codes);
       dimension = { high: number.readInt32BE(0), low: number.readInt32BE(4) };
@@ -90,7 +99,7 @@ export class Dimensions {
         dimension: String(number.readBigInt64BE(0)),
         ...Object.fromEntries(CODES.map((name) => [CODE_COLUMNS[name], codes[name]])),
       });
-      leaves.set(codes.groupBlockCode, dimension);
+      leaves.set(leaf, dimension);
       this.#remembered += 1;
       if (this.#remembered >= REMEMBERED_MAX) this.#forgetKnown();
     }

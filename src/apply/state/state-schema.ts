@@ -14,7 +14,7 @@ export interface RowSum {
 }
 
 const CODES = `dimension.status, dimension.room_type_code, dimension.booked_room_type_code, dimension.market_segment_code,
-  dimension.group_block_code, dimension.rate_code, dimension.channel, dimension.currency_code`;
+  dimension.group_block_code, dimension.rate_code, dimension.channel, dimension.currency_code, dimension.cause`;
 
 const RUNS = readStatement(new URL("../ledger/sql/runs-of-delta.sql", import.meta.url)).text;
 

@@ -16,12 +16,16 @@ import type { Property, PropertyCodes } from "../../query/property.ts";
 import { amountIn, plus, withDigits } from "../exact-amount.ts";
 import { OCCUPANCY_DIGITS, ratio } from "../on-the-books.ts";
 import { compareCodes } from "../paging.ts";
-import type {
-  BooksSum,
-  PickupSum,
-  PortfolioNights,
-  PropertyFigures,
-  RangeFigures,
+import {
+  addWithoutNight,
+  type BooksSum,
+  type CurrencySum,
+  hasWithoutNight,
+  NO_AMOUNT,
+  type PickupSum,
+  type PortfolioNights,
+  type PropertyFigures,
+  type RangeFigures,
 } from "../property-figures.ts";
 import { readFeedGlances } from "./feed-glance.ts";
 import { countQuarantined } from "./properties.ts";
@@ -65,11 +69,14 @@ export interface PortfolioQuestion {
 }
 
 function amountsOf({ amounts, base }: BooksSum): PortfolioAmounts[] {
-  return amounts.map(({ currency, rooms, revenue, basedRevenue }) => ({
+  return amounts.map(({ currency, rooms, revenue, basedRevenue, ...without }) => ({
     currency,
     roomRevenue: amountIn(currency, revenue),
     adr: ratio(revenue, rooms, digitsOf(currency)),
     revpar: ratio(basedRevenue, base, digitsOf(currency)),
+    dayUseRevenue: amountIn(currency, without.dayUseRevenue),
+    feeRevenue: amountIn(currency, without.feeRevenue),
+    outsideStayRevenue: amountIn(currency, without.outsideStayRevenue),
   }));
 }
 
@@ -83,9 +90,7 @@ const pickupOf = ({ rooms, amounts }: PickupSum) => ({
 
 /** A property with nothing booked is in the total of its own currency, with what could be sold. */
 const withCurrency = (books: BooksSum, currency: string | null): BooksSum =>
-  books.amounts.length > 0
-    ? books
-    : { ...books, amounts: [{ currency, rooms: 0, revenue: null, basedRevenue: "0" }] };
+  books.amounts.length > 0 ? books : { ...books, amounts: [{ ...NO_AMOUNT, currency, basedRevenue: "0" }] };
 
 type YearFigures = Pick<RangeFigures, "books" | "pickup">;
 
@@ -125,7 +130,7 @@ function sumOf(
   hasBase = true,
 ): PortfolioFigures {
   const books = { rooms: 0, basedRooms: 0, base: 0 };
-  const amount = { currency, rooms: 0, revenue: null as string | null, basedRevenue: null as string | null };
+  const amount: { -readonly [Name in keyof CurrencySum]: CurrencySum[Name] } = { currency, ...NO_AMOUNT };
   const pickup = { day: { rooms: 0, revenue: "0" }, week: { rooms: 0, revenue: "0" } };
   for (const { year, isMain } of years) {
     if (isMain) {
@@ -137,6 +142,7 @@ function sumOf(
       if (one.currency !== currency) continue;
       amount.rooms += one.rooms;
       amount.revenue = plus(amount.revenue, one.revenue);
+      addWithoutNight(amount, one);
       // RevPAR's revenue is that of the properties whose capacity it is divided by.
       if (isMain) amount.basedRevenue = plus(amount.basedRevenue, one.basedRevenue);
     }
@@ -168,7 +174,7 @@ function totalsOf(found: readonly Found[]): PortfolioTotal[] {
     .flatMap(({ range }) => range ?? [])
     .flatMap((year) =>
       year.books.amounts
-        .filter(({ revenue }, at) => at === 0 || revenue !== null)
+        .filter((amount, at) => at === 0 || amount.revenue !== null || hasWithoutNight(amount))
         .map(({ currency }, at) => ({ currency, year, isMain: at === 0 })),
     );
   return [...Map.groupBy(sold, ({ currency }) => currency)]

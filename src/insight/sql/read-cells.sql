@@ -1,21 +1,27 @@
--- The groups and currencies of property $2 with the dimensions that deduct (statuses $3) and the unmapped ones (neither $3 nor $4), eight
--- bytes each in hexadecimal. $5: group statuses that deduct; $6: the default currency.
+-- The groups, currencies and causes of property $2 with the dimensions that count (statuses $3, and fees under $4) and the unmapped ones
+-- (neither $3 nor $4), eight bytes each in hexadecimal. $5: group statuses that deduct; $6: the default currency.
 with reported as materialized (
   select
     dimension,
     {unit} as unit,
     coalesce(currency_code, $6) as currency,
+    cause,
     (status = any ($3::text[])) is true as deducts,
     (status = any ($4::text[])) is true as is_off,
     (status = any ($5::text[])) is true as holds
   from bellhop_state.night_dimension as t
   where bucket = $1 and property_id = $2 /* and its bucket */
+),
+kind as (
+  select dimension, unit, currency, {parts/cause-of-kind} as cause, deducts, holds,
+    not deducts and not is_off and coalesce(cause = 'posted', true) as is_unmapped
+  from reported
 )
 select
-  unit, currency,
-  coalesce(encode(string_agg(int8send(dimension), ''::bytea) filter (where deducts), 'hex'), '') as deducting,
-  coalesce(encode(string_agg(int8send(dimension), ''::bytea) filter (where not deducts and not is_off), 'hex'), '') as unmapped
-from reported
-where holds or not is_off
-group by unit, currency
-order by unit, currency
+  unit, currency, cause,
+  coalesce(encode(string_agg(int8send(dimension), ''::bytea) filter (where deducts or cause = 'fee'), 'hex'), '') as counting,
+  coalesce(encode(string_agg(int8send(dimension), ''::bytea) filter (where is_unmapped), 'hex'), '') as unmapped
+from kind
+where holds or deducts or is_unmapped or cause = 'fee'
+group by unit, currency, cause
+order by unit, currency, cause

@@ -6,7 +6,7 @@ select
 from ({parts/entries-of-nights}) as entry
 join bellhop_state.night_dimension as kind
   on kind.bucket = $1 and kind.property_id = $2 and kind.dimension = entry.dimension
-where entry.bucket = $1 and entry.source_time <= $5 and entry.received_at <= $6
+where entry.bucket = $1 and entry.source_time <= $5 and entry.received_at <= $6 and coalesce(kind.cause = 'posted', true)
 group by entry.key, entry.share_id, kind.status, kind.room_type_code, kind.booked_room_type_code, kind.group_block_code
 having sum(entry.rooms) <> 0
 order by entry.key, kind.room_type_code

@@ -1,4 +1,4 @@
--- Rooms and revenue on the books of each night from $3 to $4, by grouping and currency: at most $11 rows after the row ($12 … $16).
+-- Rooms and revenue on the books of each night from $3 to $4, by grouping, currency and cause: at most $11 rows after the place ($12 … $16).
 with {parts/changes-of-books},
 stretch as (
   select
@@ -13,7 +13,7 @@ stretch as (
   window passed as (partition by cell order by night rows unbounded preceding)
 )
 select
-  (night + passed)::text as night, unit, currency, rooms::text, unmapped_rooms::text, adults::text, children::text,
+  (night + passed)::text as night, unit, currency, cause, rooms::text, unmapped_rooms::text, adults::text, children::text,
   case when priced_rooms <> 0 or room_revenue <> 0 then room_revenue::text end as room_revenue,
   case when gross_priced_rooms <> 0 or gross_room_revenue <> 0 then gross_room_revenue::text end as gross_room_revenue,
   blocks::text

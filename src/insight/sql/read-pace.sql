@@ -13,7 +13,8 @@ kind as materialized (
     dimension, dense_rank() over (order by {unit}, coalesce(currency_code, $7)) as cell,
     {unit} as unit, coalesce(currency_code, $7) as currency
   from bellhop_state.night_dimension
-  where bucket = $1 and property_id = $2 and status = any ($6::text[]) and dimension = any (array(select dimension from entry))
+  where bucket = $1 and property_id = $2 and status = any ($6::text[]) and coalesce(cause = 'posted', true)
+    and dimension = any (array(select dimension from entry))
 ),
 run as materialized (
   select
@@ -21,7 +22,10 @@ run as materialized (
     -- The nights entered fewer than $10 days before, and the number entered earlier.
     greatest(entry.first - entry.day, 0) as least_days, least(entry.last - entry.day, $10 - 1) as most_days,
     greatest(entry.last - entry.day - greatest(entry.first - entry.day, $10::integer) + 1, 0) as early_nights,
-    case when entry.share_id is null then entry.rooms else 0 end as rooms, entry.room_revenue, entry.gross_room_revenue
+    case when entry.share_id is null then entry.rooms else 0 end as rooms, entry.room_revenue, entry.gross_room_revenue,
+    -- Whether any room reports an amount.
+    case when entry.room_revenue is null then 0 else entry.rooms end as priced,
+    case when entry.gross_room_revenue is null then 0 else entry.rooms end as gross_priced
   from entry join kind using (dimension)
   where entry.last >= entry.day
 ),
@@ -52,24 +56,27 @@ sharer_night as (
 shared_room as ({parts/settled-shares}),
 change as (
   select cell, least_days as days, sum(rooms) as slope_rooms, sum(room_revenue) as slope_revenue,
-    sum(gross_room_revenue) as slope_gross, 0 as level_rooms, null::numeric as level_revenue, null::numeric as level_gross
+    sum(gross_room_revenue) as slope_gross, sum(priced) as slope_priced, sum(gross_priced) as slope_gross_priced, 0 as level_rooms,
+    null::numeric as level_revenue, null::numeric as level_gross, 0 as level_priced, 0 as level_gross_priced
   from run where least_days <= most_days group by cell, least_days
   union all
-  select cell, most_days + 1, -sum(rooms), -sum(room_revenue), -sum(gross_room_revenue), 0, null, null
+  select cell, most_days + 1, -sum(rooms), -sum(room_revenue), -sum(gross_room_revenue), -sum(priced), -sum(gross_priced), 0, null, null, 0, 0
   from run where least_days <= most_days group by cell, most_days
   union all
-  select cell, $10, 0, null, null, sum(early_nights * rooms::bigint), sum(early_nights * room_revenue), sum(early_nights * gross_room_revenue)
+  select cell, $10, 0, null, null, 0, 0, sum(early_nights * rooms::bigint), sum(early_nights * room_revenue),
+    sum(early_nights * gross_room_revenue), sum(early_nights * priced::bigint), sum(early_nights * gross_priced::bigint)
   from run where early_nights > 0 group by cell
   union all
-  select cell, days, 0, null, null, sum(rooms), null, null from shared_room group by cell, days
+  select cell, days, 0, null, null, 0, 0, sum(rooms), null, null, 0, 0 from shared_room group by cell, days
   union all
-  select cell, next_days, 0, null, null, -sum(rooms), null, null
+  select cell, next_days, 0, null, null, 0, 0, -sum(rooms), null, null, 0, 0
   from shared_room where next_days is not null group by cell, next_days
 )
 select
   unit, currency, days, sum(slope_rooms)::text as slope_rooms, sum(slope_revenue)::text as slope_revenue,
-  sum(slope_gross)::text as slope_gross, sum(level_rooms)::text as level_rooms,
-  sum(level_revenue)::text as level_revenue, sum(level_gross)::text as level_gross
+  sum(slope_gross)::text as slope_gross, sum(slope_priced)::text as slope_priced, sum(slope_gross_priced)::text as slope_gross_priced,
+  sum(level_rooms)::text as level_rooms, sum(level_revenue)::text as level_revenue, sum(level_gross)::text as level_gross,
+  sum(level_priced)::text as level_priced, sum(level_gross_priced)::text as level_gross_priced
 from change
 join (
   select cell, unit, currency

@@ -1,7 +1,7 @@
--- Pickup of each night from $3 to $4 after $5 and up to $6, by grouping and currency, in the statuses $7: at most $9 rows after ($10 …
--- $14). Compares the two states of each reservation (of each share for a shared room): more rooms on a night in a group are booked, fewer
--- are cancelled. A reservation that shares its room at either instant counts with its share at both, so starting to share a room is not a
--- booking.
+-- Pickup of each night from $3 to $4 after $5 and up to $6, by grouping, currency and cause, in the statuses $7 ($15 are not on the books: of
+-- these, fees): at most $9 rows after ($10 … $14). Compares the two states of each reservation, or of each share as a whole: more rooms on a
+-- night in a group are booked, fewer are cancelled. On a night on which a reservation shares its room at either instant, it counts with its
+-- share at both, so starting to share a room is no booking. $16 to $18: shares that a member links, by night, and what they are compared as.
 with entry as materialized (
   select
     dimension, key, share_id, greatest(first_night, $3::date) as first_night, least(first_night + nights, $4::date + 1) as end_night,
@@ -14,34 +14,51 @@ shared_entry as materialized (
   from ({parts/shared-entries}) as stored
   where {time} <= $6
 ),
-kind as materialized (
+reported as (
   select
-    dimension, dense_rank() over (order by {unit}, coalesce(currency_code, $8)) as cell,
-    {unit} as unit, coalesce(currency_code, $8) as currency
+    dimension, {unit} as unit, coalesce(currency_code, $8) as currency, cause, (status = any ($7::text[])) is true as deducts,
+    (status = any ($15::text[])) is true as is_off
   from bellhop_state.night_dimension
-  where bucket = $1 and property_id = $2 and status = any ($7::text[])
+  where bucket = $1 and property_id = $2 and status = any ($7::text[] || $15::text[])
     and dimension in (select dimension from entry union all select dimension from shared_entry)
+),
+kind as materialized (
+  select dimension, dense_rank() over (order by unit, currency, cause) as cell, unit, currency, cause, deducts
+  from (select dimension, unit, currency, {parts/cause-of-kind} as cause, deducts from reported) as named
+  where deducts or cause = 'fee'
 ),
 run as materialized (
   select
-    kind.cell, entry.key, entry.first_night, entry.end_night, case when entry.share_id is null then entry.rooms else 0 end as rooms,
-    entry.adults, entry.children, entry.room_revenue, entry.gross_room_revenue
+    kind.cell, entry.key, entry.first_night, entry.end_night,
+    case when kind.deducts and entry.share_id is null then entry.rooms else 0 end as rooms, kind.cause = 'dayUse' as is_day_use,
+    case when kind.deducts then entry.adults else 0 end as adults, case when kind.deducts then entry.children else 0 end as children,
+    entry.room_revenue, case when kind.deducts then entry.gross_room_revenue end as gross_room_revenue
   from entry join kind using (dimension)
 ),
 place_of_kind as ({parts/places-of-kinds}),
 sharer_night as (
-  select share_id, sharer, cell, place, first_night + passed as night, is_after, sum(rooms) as rooms
+  select
+    case when cause is null then 'n' else 'd' end || share_id as share_id, sharer, cell, place, first_night + passed as night, is_after,
+    sum(rooms) as rooms
   from shared_entry
   join place_of_kind using (dimension)
   join kind using (dimension)
   cross join lateral generate_series(0, end_night - first_night - 1) as passed
   cross join (values (false), (true)) as instant (is_after)
-  where is_after or is_before
-  group by share_id, sharer, cell, place, first_night + passed, is_after
+  where kind.deducts and (is_after or is_before)
+  group by 1, sharer, cell, place, first_night + passed, is_after
   having sum(rooms) <> 0
 ),
+link as (
+  select night, share_id, compared_as
+  from unnest($16::date[], $17::text[], $18::text[]) as linked (night, share_id, compared_as)
+),
+member_night as materialized (
+  select sharer as key, night, left(share_id, 1) = 'd' as is_day_use, min(share_id) as share_id
+  from sharer_night group by 1, 2, 3
+),
 member as materialized (
-  select sharer as key, min(share_id) as share_id from sharer_night group by sharer
+  select distinct key from member_night
 ),
 key_change as (
   select key, cell, night, sum(rooms) as rooms
@@ -61,17 +78,23 @@ key_stretch as (
   window so_far as (partition by key, cell order by night)
 ),
 shared_room as ({parts/settled-shares}),
+-- The rooms of shares, and those that their members have alone.
+compared as (
+  select share_id, 'k' as key, cell, night, case when is_after then rooms else -rooms end as rooms from shared_room
+  union all
+  select member_night.share_id, run.key, run.cell, run.first_night + passed, run.rooms
+  from run
+  join member using (key)
+  cross join lateral generate_series(0, run.end_night - run.first_night - 1) as passed
+  left join member_night
+    on member_night.key = run.key and member_night.night = run.first_night + passed
+    and member_night.is_day_use = coalesce(run.is_day_use, false)
+  where run.rooms <> 0
+),
 share_change as (
-  select share_id, cell, night, sum(rooms) as rooms
-  from (
-    select share_id, cell, night, case when is_after then rooms else -rooms end as rooms from shared_room
-    union all
-    select member.share_id, run.cell, run.first_night + passed, run.rooms
-    from run join member using (key)
-    cross join lateral generate_series(0, run.end_night - run.first_night - 1) as passed
-    where run.rooms <> 0
-  ) as each
-  group by share_id, cell, night
+  select cell, night, sum(rooms) as rooms
+  from compared left join link using (night, share_id)
+  group by coalesce(compared_as, share_id, 'k' || key), cell, night
 ),
 change as (
   select cell, first_night as night, 0 as booked, 0 as cancelled, sum(adults) as adults, sum(children) as children,
@@ -104,11 +127,11 @@ stretch as (
   window passed as (partition by cell order by night rows unbounded preceding)
 )
 select
-  (night + passed)::text as night, unit, currency, booked::text, cancelled::text, adults::text, children::text,
+  (night + passed)::text as night, unit, currency, cause, booked::text, cancelled::text, adults::text, children::text,
   case when priced <> 0 then room_revenue::text end as room_revenue,
   case when gross_priced <> 0 then gross_room_revenue::text end as gross_room_revenue
 from stretch
-join (select distinct cell, unit, currency from kind) as reported using (cell)
+join (select distinct cell, unit, currency, cause from kind) as named using (cell)
 cross join lateral generate_series(0, end_night - night - 1) as passed
 where end_night > night
   and (booked <> 0 or cancelled <> 0 or adults <> 0 or children <> 0 or room_revenue <> 0 or gross_room_revenue <> 0)

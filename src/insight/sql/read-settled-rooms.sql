@@ -4,7 +4,7 @@ with kind as materialized (
   select
     dimension, room_type_code, group_block_code, dense_rank() over (order by room_type_code, group_block_code) as cell
   from bellhop_state.night_dimension
-  where bucket = $1 and property_id = $2 and status = any ($7::text[])
+  where bucket = $1 and property_id = $2 and status = any ($7::text[]) and coalesce(cause = 'posted', true)
 ),
 run as materialized (
   select

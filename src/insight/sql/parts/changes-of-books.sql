@@ -1,5 +1,5 @@
--- Changes of the nights from $3 to $4 up to $5, by grouping and currency (default $9). Statuses: $6 deduct, $7 are mapped and do not, $8
--- are group statuses that deduct. The running sum of a cell's changes is its state; only shared rooms are expanded per night. Plan: bitmap
+-- Changes of the nights from $3 to $4 up to $5, by grouping, currency (default $9) and cause. Statuses: $6 deduct, $7 are mapped and do not,
+-- $8 are group statuses that deduct. The running sum of a cell's changes is its state; only shared rooms are expanded per night. Plan: bitmap
 -- scans of the entries, a hash join with the dimensions, one hash aggregate for both ends of runs.
 entry as materialized (
   select
@@ -31,6 +31,7 @@ reported as materialized (
     dimension,
     {unit} as unit,
     coalesce(currency_code, $9) as currency,
+    cause,
     (status = any ($6::text[])) is true as deducts,
     (status = any ($7::text[])) is true as is_off,
     (status = any ($8::text[])) is true as holds
@@ -40,38 +41,47 @@ reported as materialized (
   ))
 ),
 kind as materialized (
-  select dimension, dense_rank() over (order by unit, currency) as cell, unit, currency, deducts, is_off, holds
-  from reported
-  where holds or not is_off
+  select
+    dimension, dense_rank() over (order by unit, currency, cause) as cell, unit, currency, cause, deducts, is_unmapped,
+    deducts or cause = 'fee' as has_money, holds
+  from (
+    select dimension, unit, currency, {cause-of-kind} as cause, deducts, holds,
+      not deducts and not is_off and coalesce(cause = 'posted', true) as is_unmapped
+    from reported
+  ) as named
+  where holds or deducts or is_unmapped or cause = 'fee'
 ),
 cell as (
-  select distinct cell, unit, currency from kind
+  select distinct cell, unit, currency, cause from kind
 ),
 change_of_all as (
   select
     cell, coalesce(first_night, end_night) as night, case when end_night is null then 1 else -1 end as sign,
     coalesce(sum(rooms) filter (where deducts), 0) as rooms,
     coalesce(sum(rooms) filter (where deducts and share_id is not null), 0) as shared_rooms,
-    coalesce(sum(rooms) filter (where not deducts), 0) as unmapped_rooms,
+    coalesce(sum(rooms) filter (where is_unmapped and share_id is null), 0) as unmapped_rooms,
     coalesce(sum(adults) filter (where deducts), 0) as adults,
     coalesce(sum(children) filter (where deducts), 0) as children,
-    sum(room_revenue) filter (where deducts) as room_revenue,
+    sum(room_revenue) filter (where has_money) as room_revenue,
     sum(gross_room_revenue) filter (where deducts) as gross_room_revenue,
     coalesce(sum(rooms) filter (where deducts and room_revenue is null), 0) as unpriced_rooms,
     coalesce(sum(rooms) filter (where deducts and gross_room_revenue is null), 0) as gross_unpriced_rooms
   from entry join kind using (dimension)
-  where not is_off
+  where is_unmapped or has_money
   group by grouping sets ((cell, first_night), (cell, end_night))
 ),
 place_of_kind as ({places-of-kinds}),
 sharer_night as (
-  select share_id, sharer, cell, place, first_night + passed as night, sum(rooms) as rooms
+  -- Nights on the books, unmapped ones and day use are settled apart.
+  select
+    case when is_unmapped then 'u' when cause is null then 'n' else 'd' end || share_id as share_id, sharer, cell, place,
+    first_night + passed as night, sum(rooms) as rooms
   from shared_entry
   join place_of_kind using (dimension)
   join kind using (dimension)
   cross join lateral generate_series(0, end_night - first_night - 1) as passed
-  where kind.deducts
-  group by share_id, sharer, cell, place, first_night + passed
+  where kind.deducts or kind.is_unmapped
+  group by 1, sharer, cell, place, first_night + passed
   having sum(rooms) <> 0
 ),
 shared_room as ({settled-shares}),
@@ -90,9 +100,10 @@ change as (
     sign * (rooms - unpriced_rooms) as priced_rooms, sign * (rooms - gross_unpriced_rooms) as gross_priced_rooms, 0 as blocks
   from change_of_all where night <= $4::date
   union all
-  select cell, night, rooms, 0, 0, 0, null, null, 0, 0, 0 from shared_room
-  union all
-  select cell, night + 1, -rooms, 0, 0, 0, null, null, 0, 0, 0 from shared_room where night < $4::date
+  select cell, edge.night, case when share_id like 'u%' then 0 else sign * rooms end,
+    case when share_id like 'u%' then sign * rooms else 0 end, 0, 0, null, null, 0, 0, 0
+  from shared_room cross join lateral (values (night, 1), (night + 1, -1)) as edge (night, sign)
+  where edge.night <= $4::date
   union all
   select cell, night, 0, 0, 0, 0, null, null, 0, 0, blocks from held
   union all
