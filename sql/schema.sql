@@ -643,6 +643,7 @@ create table bellhop_state.night_dimension (
   rate_code text collate "C",
   channel text collate "C",
   currency_code text collate "C",
+  cause text collate "C",
   constraint night_dimension_pkey PRIMARY KEY (bucket, property_id, dimension)
 );
 
@@ -881,6 +882,110 @@ AS $function$
         on facts.bucket = record.bucket and facts.property_id = record.property_id and facts.key = record.key
         and facts.source_time = record.facts_source_time and facts.content_hash = record.content_hash /* and facts.bucket = home */
     $function$;
+CREATE OR REPLACE FUNCTION analytics.revenue_without_night_as_of(instant timestamp with time zone, clock analytics.clock DEFAULT 'source'::analytics.clock, of_client_code text DEFAULT NULL::text, of_property_code text DEFAULT NULL::text)
+ RETURNS SETOF analytics.revenue_without_night
+ LANGUAGE sql
+ STABLE PARALLEL SAFE
+AS $function$
+      select property.client_code, property.property_code, record.key as reservation_id, extra.stay_number, extra.occupancy_date,
+        extra.cause, record.status, facts.share_id, record.from_date as reservation_arrival_date, record.to_date as reservation_departure_date,
+        extra.room_type_code, extra.booked_room_type_code, extra.market_segment_code, extra.group_block_code,
+        extra.source_booking_code, extra.rate_code, extra.currency_code, extra.rooms, extra.net_room_revenue, extra.room_revenue,
+        record.source_time, analytics.received_at_of(record.request_id) as received_at
+      from analytics.stored_property as property
+      join analytics.stored_current as known
+        on known.bucket = property.bucket and known.property_id = property.property_id
+        and known.resource = 'r' and (of_client_code is null or property.client_code = of_client_code)
+        and (of_property_code is null or property.property_code = of_property_code) /* and known.bucket = home */
+      cross join lateral (
+        select version.*
+        from analytics.stored_reservation_version as version
+        where version.bucket = known.bucket and version.property_id = known.property_id and version.key = known.key
+          /* and version.bucket = home */
+          and case clock
+            when 'source' then version.source_time <= instant
+            else version.request_id < analytics.first_request_id_after(instant)
+          end
+        order by version.source_time desc, version.request_id desc, version.record_index desc
+        limit 1
+      ) as record 
+      join analytics.stored_reservation_version as facts
+        on facts.bucket = record.bucket and facts.property_id = record.property_id and facts.key = record.key
+        and facts.source_time = record.facts_source_time and facts.content_hash = record.content_hash /* and facts.bucket = home */
+      cross join lateral (
+        select stay.*, 'dayUse' as cause, stay.arrival_date as occupancy_date,
+          case when stay.turn = 1 and not is_night then day.net_room_revenue end as net_room_revenue,
+          case
+            when day.net_room_revenue is not null then case when stay.turn = 1 and not is_night then day.net_room_revenue end
+            when stay.rooms > 0 then rate.rate_value * stay.rooms
+          end as room_revenue
+        from (
+          select counted.*, case
+            when turn > greatest(coalesce(facts.number_of_rooms, 1), case when facts.share_id is null then 0 else 1 end) then 0
+            when turn = 1 then greatest(greatest(coalesce(facts.number_of_rooms, 1), 1) - stays::integer + 1, 1)
+            else 1
+          end as rooms
+          from (
+            select named.*, count(*) over (partition by named.arrival_date) as stays,
+              row_number() over (partition by named.arrival_date order by named.is_repeat, named.stay_number) as turn
+            from (
+              select unnested.arrival_date, unnested.departure_date, unnested.room_type_code,
+                unnested.booked_room_type_code, unnested.market_segment_code, unnested.group_block_code,
+                unnested.source_booking_code, unnested.rate_code, unnested.currency_code, unnested.stay_number::integer as stay_number,
+                row_number() over (
+                  partition by unnested.arrival_date, unnested.departure_date, unnested.room_type_code, unnested.booked_room_type_code,
+                    unnested.market_segment_code, unnested.group_block_code, unnested.rate_code, unnested.currency_code,
+                    greatest(unnested.number_of_adults, 0), greatest(unnested.number_of_children, 0)
+                  order by unnested.stay_number
+                ) > 1 as is_repeat
+              from unnest(facts.arrival_date, facts.departure_date, facts.room_type_code,
+                facts.booked_room_type_code, facts.market_segment_code, facts.group_block_code,
+                facts.source_booking_code, facts.rate_code, facts.currency_code, facts.number_of_adults,
+                facts.number_of_children
+              ) with ordinality as unnested (arrival_date, departure_date, room_type_code, booked_room_type_code,
+                market_segment_code, group_block_code, source_booking_code, rate_code, currency_code, number_of_adults,
+                number_of_children, stay_number)
+              where unnested.departure_date = unnested.arrival_date
+            ) as named
+          ) as counted
+        ) as stay
+        cross join lateral (
+          select exists (
+            select from unnest(facts.arrival_date, facts.departure_date) as other (arrival_date, departure_date)
+            where other.arrival_date <= stay.arrival_date and stay.arrival_date < other.departure_date
+          ) as is_night
+        ) as other
+        left join (
+          select sent.revenue_date, sum(sent.net_room_revenue) as net_room_revenue
+          from unnest(facts.revenue_date, facts.net_room_revenue) as sent (revenue_date, net_room_revenue)
+          group by sent.revenue_date
+        ) as day on day.revenue_date = stay.arrival_date
+        left join lateral (
+          select sent.rate_value
+          from unnest(facts.rate_stay_index, facts.rate_start_date, facts.rate_end_date, facts.rate_value
+          ) with ordinality as sent (stay_index, start_date, end_date, rate_value, place)
+          where sent.stay_index = stay.stay_number - 1
+            and stay.arrival_date between coalesce(sent.start_date, '-infinity') and coalesce(sent.end_date, 'infinity')
+          order by sent.place desc
+          limit 1
+        ) as rate on true
+        union all
+        select facts.arrival_date[1], facts.departure_date[1], facts.room_type_code[1], facts.booked_room_type_code[1],
+          facts.market_segment_code[1], facts.group_block_code[1], facts.source_booking_code[1], facts.rate_code[1],
+          facts.currency_code[1], 1, false, 1, 1, 0, 'outsideStay', day.revenue_date, day.net_room_revenue, day.net_room_revenue
+        from (
+          select sent.revenue_date, sum(sent.net_room_revenue) as net_room_revenue
+          from unnest(facts.revenue_date, facts.net_room_revenue) as sent (revenue_date, net_room_revenue)
+          group by sent.revenue_date
+        ) as day
+        where day.net_room_revenue <> 0 and not exists (
+          select from unnest(facts.arrival_date, facts.departure_date) as stay (arrival_date, departure_date)
+          where day.revenue_date = stay.arrival_date
+            or day.revenue_date > stay.arrival_date and day.revenue_date < stay.departure_date
+        )
+      ) as extra
+      where extra.rooms > 0 or extra.room_revenue is not null
+    $function$;
 CREATE OR REPLACE FUNCTION analytics.room_stay_as_of(instant timestamp with time zone, clock analytics.clock DEFAULT 'source'::analytics.clock, of_client_code text DEFAULT NULL::text, of_property_code text DEFAULT NULL::text)
  RETURNS SETOF analytics.room_stay
  LANGUAGE sql
@@ -961,7 +1066,7 @@ CREATE OR REPLACE FUNCTION analytics.stay_night_as_of(instant timestamp with tim
  STABLE PARALLEL SAFE
 AS $function$
       select property.client_code, property.property_code, record.key as reservation_id, night.stay_number,
-        night.occupancy_date, record.status, facts.number_of_rooms,
+        night.occupancy_date, record.status, facts.number_of_rooms, facts.share_id,
         record.from_date as reservation_arrival_date, record.to_date as reservation_departure_date,
         night.arrival_date, night.departure_date,
         night.room_type_code, night.booked_room_type_code, night.market_segment_code, night.group_block_code,
@@ -969,6 +1074,13 @@ AS $function$
         night.number_of_children, night.rate_value, night.gross_rate_value, night.net_room_revenue,
         night.net_food_revenue, night.net_beverage_revenue, night.net_other_revenue, night.net_ticket_price,
         night.ticket_price, night.net_total_revenue, night.gross_total_revenue,
+        night.rooms, greatest(night.number_of_adults, 0)::bigint * night.rooms as adults,
+        greatest(night.number_of_children, 0)::bigint * night.rooms as children,
+        case
+          when night.has_daily_revenue then night.net_room_revenue
+          when night.rooms > 0 then night.rate_value * night.rooms
+        end as room_revenue,
+        case when night.rooms > 0 then night.gross_rate_value * night.rooms end as gross_room_revenue,
         record.source_time, analytics.received_at_of(record.request_id) as received_at
       from analytics.stored_property as property
       join analytics.stored_current as known
@@ -992,18 +1104,37 @@ AS $function$
         and facts.source_time = record.facts_source_time and facts.content_hash = record.content_hash /* and facts.bucket = home */
       cross join lateral (
         -- All of one reservation's nights at once, so that dates meet their revenue in a hash join.
-        select stay_date.*, rate.rate_value, rate.gross_rate_value, day.net_room_revenue, day.net_food_revenue,
-          day.net_beverage_revenue, day.net_other_revenue, day.net_ticket_price, day.ticket_price,
-          day.net_total_revenue, day.gross_total_revenue
+        select stay_date.*, rate.rate_value, rate.gross_rate_value, day.net_room_revenue is not null as has_daily_revenue,
+          case when turn = 1 then day.net_room_revenue end as net_room_revenue,
+          case when turn = 1 then day.net_food_revenue end as net_food_revenue,
+          case when turn = 1 then day.net_beverage_revenue end as net_beverage_revenue,
+          case when turn = 1 then day.net_other_revenue end as net_other_revenue,
+          case when turn = 1 then day.net_ticket_price end as net_ticket_price,
+          case when turn = 1 then day.ticket_price end as ticket_price,
+          case when turn = 1 then day.net_total_revenue end as net_total_revenue,
+          case when turn = 1 then day.gross_total_revenue end as gross_total_revenue,
+          case
+            when turn > greatest(coalesce(facts.number_of_rooms, 1), case when facts.share_id is null then 0 else 1 end) then 0
+            when turn = 1 then greatest(greatest(coalesce(facts.number_of_rooms, 1), 1) - stays::integer + 1, 1)
+            else 1
+          end as rooms
         from (
           select stay.*, stay.arrival_date + nights.passed as occupancy_date,
-            row_number() over (partition by stay.arrival_date + nights.passed order by stay.stay_number) = 1
-              as carries_revenue
+            row_number() over (
+              partition by stay.arrival_date + nights.passed order by stay.is_repeat, stay.arrival_date desc, stay.stay_number
+            ) as turn,
+            count(*) over (partition by stay.arrival_date + nights.passed) as stays
           from (
             select unnested.arrival_date, unnested.departure_date, unnested.room_type_code,
               unnested.booked_room_type_code, unnested.market_segment_code, unnested.group_block_code,
               unnested.source_booking_code, unnested.rate_code, unnested.currency_code,
-              unnested.number_of_adults, unnested.number_of_children, unnested.stay_number::integer as stay_number
+              unnested.number_of_adults, unnested.number_of_children, unnested.stay_number::integer as stay_number,
+              row_number() over (
+                partition by unnested.arrival_date, unnested.departure_date, unnested.room_type_code, unnested.booked_room_type_code,
+                  unnested.market_segment_code, unnested.group_block_code, unnested.rate_code, unnested.currency_code,
+                  greatest(unnested.number_of_adults, 0), greatest(unnested.number_of_children, 0)
+                order by unnested.stay_number
+              ) > 1 as is_repeat
             from unnest(facts.arrival_date, facts.departure_date, facts.room_type_code,
               facts.booked_room_type_code, facts.market_segment_code, facts.group_block_code,
               facts.source_booking_code, facts.rate_code, facts.currency_code, facts.number_of_adults,
@@ -1026,7 +1157,7 @@ AS $function$
           ) as sent (revenue_date, net_room_revenue, net_food_revenue, net_beverage_revenue, net_other_revenue,
             net_ticket_price, ticket_price, net_total_revenue, gross_total_revenue)
           group by sent.revenue_date
-        ) as day on day.revenue_date = stay_date.occupancy_date and stay_date.carries_revenue
+        ) as day on day.revenue_date = stay_date.occupancy_date
         left join lateral (
           select sent.rate_value, sent.gross_rate_value
           from unnest(facts.rate_stay_index, facts.rate_start_date, facts.rate_end_date, facts.rate_value,
@@ -1144,6 +1275,148 @@ create view analytics.reservation as
    FROM analytics.stored_property property
      JOIN analytics.stored_current record ON record.bucket = property.bucket AND record.property_id = property.property_id AND record.resource = 'r'::"char"
      JOIN analytics.stored_reservation_version facts ON facts.bucket = record.bucket AND facts.property_id = record.property_id AND facts.key = record.key AND facts.source_time = record.facts_source_time AND facts.content_hash = record.content_hash;
+create view analytics.revenue_without_night as
+ SELECT property.client_code,
+    property.property_code,
+    record.key AS reservation_id,
+    extra.stay_number,
+    extra.occupancy_date,
+    extra.cause,
+    record.status,
+    facts.share_id,
+    record.from_date AS reservation_arrival_date,
+    record.to_date AS reservation_departure_date,
+    extra.room_type_code,
+    extra.booked_room_type_code,
+    extra.market_segment_code,
+    extra.group_block_code,
+    extra.source_booking_code,
+    extra.rate_code,
+    extra.currency_code,
+    extra.rooms,
+    extra.net_room_revenue,
+    extra.room_revenue,
+    record.source_time,
+    analytics.received_at_of(record.request_id) AS received_at
+   FROM analytics.stored_property property
+     JOIN analytics.stored_current record ON record.bucket = property.bucket AND record.property_id = property.property_id AND record.resource = 'r'::"char"
+     JOIN analytics.stored_reservation_version facts ON facts.bucket = record.bucket AND facts.property_id = record.property_id AND facts.key = record.key AND facts.source_time = record.facts_source_time AND facts.content_hash = record.content_hash
+     CROSS JOIN LATERAL ( SELECT stay.arrival_date,
+            stay.departure_date,
+            stay.room_type_code,
+            stay.booked_room_type_code,
+            stay.market_segment_code,
+            stay.group_block_code,
+            stay.source_booking_code,
+            stay.rate_code,
+            stay.currency_code,
+            stay.stay_number,
+            stay.is_repeat,
+            stay.stays,
+            stay.turn,
+            stay.rooms,
+            'dayUse'::text AS cause,
+            stay.arrival_date AS occupancy_date,
+                CASE
+                    WHEN stay.turn = 1 AND NOT other.is_night THEN day.net_room_revenue
+                    ELSE NULL::numeric
+                END AS net_room_revenue,
+                CASE
+                    WHEN day.net_room_revenue IS NOT NULL THEN
+                    CASE
+                        WHEN stay.turn = 1 AND NOT other.is_night THEN day.net_room_revenue
+                        ELSE NULL::numeric
+                    END
+                    WHEN stay.rooms > 0 THEN rate.rate_value * stay.rooms::numeric
+                    ELSE NULL::numeric
+                END AS room_revenue
+           FROM ( SELECT counted.arrival_date,
+                    counted.departure_date,
+                    counted.room_type_code,
+                    counted.booked_room_type_code,
+                    counted.market_segment_code,
+                    counted.group_block_code,
+                    counted.source_booking_code,
+                    counted.rate_code,
+                    counted.currency_code,
+                    counted.stay_number,
+                    counted.is_repeat,
+                    counted.stays,
+                    counted.turn,
+                        CASE
+                            WHEN counted.turn > GREATEST(COALESCE(facts.number_of_rooms, 1),
+                            CASE
+                                WHEN facts.share_id IS NULL THEN 0
+                                ELSE 1
+                            END) THEN 0
+                            WHEN counted.turn = 1 THEN GREATEST(GREATEST(COALESCE(facts.number_of_rooms, 1), 1) - counted.stays::integer + 1, 1)
+                            ELSE 1
+                        END AS rooms
+                   FROM ( SELECT named.arrival_date,
+                            named.departure_date,
+                            named.room_type_code,
+                            named.booked_room_type_code,
+                            named.market_segment_code,
+                            named.group_block_code,
+                            named.source_booking_code,
+                            named.rate_code,
+                            named.currency_code,
+                            named.stay_number,
+                            named.is_repeat,
+                            count(*) OVER (PARTITION BY named.arrival_date) AS stays,
+                            row_number() OVER (PARTITION BY named.arrival_date ORDER BY named.is_repeat, named.stay_number) AS turn
+                           FROM ( SELECT unnested.arrival_date,
+                                    unnested.departure_date,
+                                    unnested.room_type_code,
+                                    unnested.booked_room_type_code,
+                                    unnested.market_segment_code,
+                                    unnested.group_block_code,
+                                    unnested.source_booking_code,
+                                    unnested.rate_code,
+                                    unnested.currency_code,
+                                    unnested.stay_number::integer AS stay_number,
+                                    row_number() OVER (PARTITION BY unnested.arrival_date, unnested.departure_date, unnested.room_type_code, unnested.booked_room_type_code, unnested.market_segment_code, unnested.group_block_code, unnested.rate_code, unnested.currency_code, (GREATEST(unnested.number_of_adults, 0)), (GREATEST(unnested.number_of_children, 0)) ORDER BY unnested.stay_number) > 1 AS is_repeat
+                                   FROM UNNEST(facts.arrival_date, facts.departure_date, facts.room_type_code, facts.booked_room_type_code, facts.market_segment_code, facts.group_block_code, facts.source_booking_code, facts.rate_code, facts.currency_code, facts.number_of_adults, facts.number_of_children) WITH ORDINALITY unnested(arrival_date, departure_date, room_type_code, booked_room_type_code, market_segment_code, group_block_code, source_booking_code, rate_code, currency_code, number_of_adults, number_of_children, stay_number)
+                                  WHERE unnested.departure_date = unnested.arrival_date) named) counted) stay
+             CROSS JOIN LATERAL ( SELECT (EXISTS ( SELECT
+                           FROM UNNEST(facts.arrival_date, facts.departure_date) other_1(arrival_date, departure_date)
+                          WHERE other_1.arrival_date <= stay.arrival_date AND stay.arrival_date < other_1.departure_date)) AS is_night) other
+             LEFT JOIN ( SELECT sent.revenue_date,
+                    sum(sent.net_room_revenue) AS net_room_revenue
+                   FROM UNNEST(facts.revenue_date, facts.net_room_revenue) sent(revenue_date, net_room_revenue)
+                  GROUP BY sent.revenue_date) day ON day.revenue_date = stay.arrival_date
+             LEFT JOIN LATERAL ( SELECT sent.rate_value
+                   FROM UNNEST(facts.rate_stay_index, facts.rate_start_date, facts.rate_end_date, facts.rate_value) WITH ORDINALITY sent(stay_index, start_date, end_date, rate_value, place)
+                  WHERE sent.stay_index = (stay.stay_number - 1) AND stay.arrival_date >= COALESCE(sent.start_date, '-infinity'::date) AND stay.arrival_date <= COALESCE(sent.end_date, 'infinity'::date)
+                  ORDER BY sent.place DESC
+                 LIMIT 1) rate ON true
+        UNION ALL
+         SELECT facts.arrival_date[1] AS arrival_date,
+            facts.departure_date[1] AS departure_date,
+            facts.room_type_code[1] AS room_type_code,
+            facts.booked_room_type_code[1] AS booked_room_type_code,
+            facts.market_segment_code[1] AS market_segment_code,
+            facts.group_block_code[1] AS group_block_code,
+            facts.source_booking_code[1] AS source_booking_code,
+            facts.rate_code[1] AS rate_code,
+            facts.currency_code[1] AS currency_code,
+            1,
+            false,
+            1,
+            1,
+            0,
+            'outsideStay'::text,
+            day.revenue_date,
+            day.net_room_revenue,
+            day.net_room_revenue
+           FROM ( SELECT sent.revenue_date,
+                    sum(sent.net_room_revenue) AS net_room_revenue
+                   FROM UNNEST(facts.revenue_date, facts.net_room_revenue) sent(revenue_date, net_room_revenue)
+                  GROUP BY sent.revenue_date) day
+          WHERE day.net_room_revenue <> 0::numeric AND NOT (EXISTS ( SELECT
+                   FROM UNNEST(facts.arrival_date, facts.departure_date) stay(arrival_date, departure_date)
+                  WHERE day.revenue_date = stay.arrival_date OR day.revenue_date > stay.arrival_date AND day.revenue_date < stay.departure_date))) extra
+  WHERE extra.rooms > 0 OR extra.room_revenue IS NOT NULL;
 create view analytics.room_stay as
  SELECT property.client_code,
     property.property_code,
@@ -1195,6 +1468,7 @@ create view analytics.stay_night as
     night.occupancy_date,
     record.status,
     facts.number_of_rooms,
+    facts.share_id,
     record.from_date AS reservation_arrival_date,
     record.to_date AS reservation_departure_date,
     night.arrival_date,
@@ -1218,6 +1492,18 @@ create view analytics.stay_night as
     night.ticket_price,
     night.net_total_revenue,
     night.gross_total_revenue,
+    night.rooms,
+    GREATEST(night.number_of_adults, 0)::bigint * night.rooms AS adults,
+    GREATEST(night.number_of_children, 0)::bigint * night.rooms AS children,
+        CASE
+            WHEN night.has_daily_revenue THEN night.net_room_revenue
+            WHEN night.rooms > 0 THEN night.rate_value * night.rooms::numeric
+            ELSE NULL::numeric
+        END AS room_revenue,
+        CASE
+            WHEN night.rooms > 0 THEN night.gross_rate_value * night.rooms::numeric
+            ELSE NULL::numeric
+        END AS gross_room_revenue,
     record.source_time,
     analytics.received_at_of(record.request_id) AS received_at
    FROM analytics.stored_property property
@@ -1235,18 +1521,54 @@ create view analytics.stay_night as
             stay_date.number_of_adults,
             stay_date.number_of_children,
             stay_date.stay_number,
+            stay_date.is_repeat,
             stay_date.occupancy_date,
-            stay_date.carries_revenue,
+            stay_date.turn,
+            stay_date.stays,
             rate.rate_value,
             rate.gross_rate_value,
-            day.net_room_revenue,
-            day.net_food_revenue,
-            day.net_beverage_revenue,
-            day.net_other_revenue,
-            day.net_ticket_price,
-            day.ticket_price,
-            day.net_total_revenue,
-            day.gross_total_revenue
+            day.net_room_revenue IS NOT NULL AS has_daily_revenue,
+                CASE
+                    WHEN stay_date.turn = 1 THEN day.net_room_revenue
+                    ELSE NULL::numeric
+                END AS net_room_revenue,
+                CASE
+                    WHEN stay_date.turn = 1 THEN day.net_food_revenue
+                    ELSE NULL::numeric
+                END AS net_food_revenue,
+                CASE
+                    WHEN stay_date.turn = 1 THEN day.net_beverage_revenue
+                    ELSE NULL::numeric
+                END AS net_beverage_revenue,
+                CASE
+                    WHEN stay_date.turn = 1 THEN day.net_other_revenue
+                    ELSE NULL::numeric
+                END AS net_other_revenue,
+                CASE
+                    WHEN stay_date.turn = 1 THEN day.net_ticket_price
+                    ELSE NULL::numeric
+                END AS net_ticket_price,
+                CASE
+                    WHEN stay_date.turn = 1 THEN day.ticket_price
+                    ELSE NULL::numeric
+                END AS ticket_price,
+                CASE
+                    WHEN stay_date.turn = 1 THEN day.net_total_revenue
+                    ELSE NULL::numeric
+                END AS net_total_revenue,
+                CASE
+                    WHEN stay_date.turn = 1 THEN day.gross_total_revenue
+                    ELSE NULL::numeric
+                END AS gross_total_revenue,
+                CASE
+                    WHEN stay_date.turn > GREATEST(COALESCE(facts.number_of_rooms, 1),
+                    CASE
+                        WHEN facts.share_id IS NULL THEN 0
+                        ELSE 1
+                    END) THEN 0
+                    WHEN stay_date.turn = 1 THEN GREATEST(GREATEST(COALESCE(facts.number_of_rooms, 1), 1) - stay_date.stays::integer + 1, 1)
+                    ELSE 1
+                END AS rooms
            FROM ( SELECT stay.arrival_date,
                     stay.departure_date,
                     stay.room_type_code,
@@ -1259,8 +1581,10 @@ create view analytics.stay_night as
                     stay.number_of_adults,
                     stay.number_of_children,
                     stay.stay_number,
+                    stay.is_repeat,
                     stay.arrival_date + nights.passed AS occupancy_date,
-                    row_number() OVER (PARTITION BY (stay.arrival_date + nights.passed) ORDER BY stay.stay_number) = 1 AS carries_revenue
+                    row_number() OVER (PARTITION BY (stay.arrival_date + nights.passed) ORDER BY stay.is_repeat, stay.arrival_date DESC, stay.stay_number) AS turn,
+                    count(*) OVER (PARTITION BY (stay.arrival_date + nights.passed)) AS stays
                    FROM ( SELECT unnested.arrival_date,
                             unnested.departure_date,
                             unnested.room_type_code,
@@ -1272,7 +1596,8 @@ create view analytics.stay_night as
                             unnested.currency_code,
                             unnested.number_of_adults,
                             unnested.number_of_children,
-                            unnested.stay_number::integer AS stay_number
+                            unnested.stay_number::integer AS stay_number,
+                            row_number() OVER (PARTITION BY unnested.arrival_date, unnested.departure_date, unnested.room_type_code, unnested.booked_room_type_code, unnested.market_segment_code, unnested.group_block_code, unnested.rate_code, unnested.currency_code, (GREATEST(unnested.number_of_adults, 0)), (GREATEST(unnested.number_of_children, 0)) ORDER BY unnested.stay_number) > 1 AS is_repeat
                            FROM UNNEST(facts.arrival_date, facts.departure_date, facts.room_type_code, facts.booked_room_type_code, facts.market_segment_code, facts.group_block_code, facts.source_booking_code, facts.rate_code, facts.currency_code, facts.number_of_adults, facts.number_of_children) WITH ORDINALITY unnested(arrival_date, departure_date, room_type_code, booked_room_type_code, market_segment_code, group_block_code, source_booking_code, rate_code, currency_code, number_of_adults, number_of_children, stay_number)) stay
                      CROSS JOIN LATERAL generate_series(0, stay.departure_date - stay.arrival_date - 1) nights(passed)) stay_date
              LEFT JOIN ( SELECT sent.revenue_date,
@@ -1285,7 +1610,7 @@ create view analytics.stay_night as
                     sum(sent.net_total_revenue) AS net_total_revenue,
                     sum(sent.gross_total_revenue) AS gross_total_revenue
                    FROM UNNEST(facts.revenue_date, facts.net_room_revenue, facts.net_food_revenue, facts.net_beverage_revenue, facts.net_other_revenue, facts.net_ticket_price, facts.ticket_price, facts.net_total_revenue, facts.gross_total_revenue) sent(revenue_date, net_room_revenue, net_food_revenue, net_beverage_revenue, net_other_revenue, net_ticket_price, ticket_price, net_total_revenue, gross_total_revenue)
-                  GROUP BY sent.revenue_date) day ON day.revenue_date = stay_date.occupancy_date AND stay_date.carries_revenue
+                  GROUP BY sent.revenue_date) day ON day.revenue_date = stay_date.occupancy_date
              LEFT JOIN LATERAL ( SELECT sent.rate_value,
                     sent.gross_rate_value
                    FROM UNNEST(facts.rate_stay_index, facts.rate_start_date, facts.rate_end_date, facts.rate_value, facts.gross_rate_value) WITH ORDINALITY sent(stay_index, start_date, end_date, rate_value, gross_rate_value, place)
@@ -1429,6 +1754,7 @@ comment on view analytics.daily_revenue is 'Revenue of reservations by date, one
 comment on view analytics.group_block_master is 'Group block masters, one row each. Current state.';
 comment on view analytics.group_block_night is 'Group blocks: rooms of a room type held for a group on a night. Current state.';
 comment on view analytics.reservation is 'Reservations, one row each. Current state.';
+comment on view analytics.revenue_without_night is 'Revenue that belongs to no room night (docs/figures.md): day use, one row a stay, and dates outside the stay. Current state.';
 comment on view analytics.room_stay is 'Room stays of reservations, one row each. Current state.';
 comment on view analytics.room_type_inventory is 'Rooms of each room type, property and occupancy date. Current state.';
-comment on view analytics.stay_night is 'Nights of room stays, one row each; the revenue of a date stands on the first stay that covers it. Current state.';
+comment on view analytics.stay_night is 'Nights of room stays, one row each, with the rooms, guests and revenue that figures count (docs/figures.md), before shares. Current state.';

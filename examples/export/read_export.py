@@ -68,6 +68,8 @@ with counted as (
       group_block_code, rate_code, channel, currency_code) as place
   from nights
   where client_code = $client and property_code = $property and list_contains($statuses, status)
+    -- Other rows are revenue without a room night.
+    and (cause is null or cause = 'posted')
   window reservation as (partition by share_id, stay_date, reservation_id)
 ), sharing as (
   select *,
@@ -94,6 +96,25 @@ def on_the_books(connection, client, property, statuses):
     """Returns a pandas data frame. `statuses`: the statuses that count on the books, verbatim."""
     parameters = {"client": client, "property": property, "statuses": statuses}
     return connection.execute(ON_THE_BOOKS, parameters).df()
+
+
+# Revenue without a room night: `statuses` count on the books, `others` do not.
+WITHOUT_NIGHT = """
+select stay_date, currency_code,
+  sum(room_revenue) filter (list_contains($statuses, status) and cause in ('dayUse', 'dayUsePosted')) as day_use_revenue,
+  sum(room_revenue) filter (list_contains($others, status) and cause <> 'dayUse') as fee_revenue,
+  sum(room_revenue) filter (list_contains($statuses, status) and cause = 'outsideStay') as outside_stay_revenue
+from nights
+where client_code = $client and property_code = $property and cause is not null
+group by all
+order by all
+"""
+
+
+def without_night(connection, client, property, statuses, others):
+    """Returns a pandas data frame. `others`: the statuses that do not count on the books, verbatim."""
+    parameters = {"client": client, "property": property, "statuses": statuses, "others": others}
+    return connection.execute(WITHOUT_NIGHT, parameters).df()
 
 
 # %%

@@ -965,6 +965,12 @@ declare
   current_record text;
   record_as_of text;
   facts text;
+  -- The rooms of a stay on a date that so many stays of its reservation cover, in the turn in which they get rooms (docs/figures.md).
+  rooms constant text := $text$case
+            when turn > greatest(coalesce(facts.number_of_rooms, 1), case when facts.share_id is null then 0 else 1 end) then 0
+            when turn = 1 then greatest(greatest(coalesce(facts.number_of_rooms, 1), 1) - stays::integer + 1, 1)
+            else 1
+          end$text$;
 begin
   for relation in
     select * from (values
@@ -1005,9 +1011,9 @@ begin
         number_of_children, stay_number)
     $select$),
     ('stay_night', 'r', 'reservation',
-      'Nights of room stays, one row each; the revenue of a date stands on the first stay that covers it.', $select$
+      'Nights of room stays, one row each, with the rooms, guests and revenue that figures count (docs/figures.md), before shares.', $select$
       select property.client_code, property.property_code, record.key as reservation_id, night.stay_number,
-        night.occupancy_date, record.status, facts.number_of_rooms,
+        night.occupancy_date, record.status, facts.number_of_rooms, facts.share_id,
         record.from_date as reservation_arrival_date, record.to_date as reservation_departure_date,
         night.arrival_date, night.departure_date,
         night.room_type_code, night.booked_room_type_code, night.market_segment_code, night.group_block_code,
@@ -1015,22 +1021,44 @@ begin
         night.number_of_children, night.rate_value, night.gross_rate_value, night.net_room_revenue,
         night.net_food_revenue, night.net_beverage_revenue, night.net_other_revenue, night.net_ticket_price,
         night.ticket_price, night.net_total_revenue, night.gross_total_revenue,
+        night.rooms, greatest(night.number_of_adults, 0)::bigint * night.rooms as adults,
+        greatest(night.number_of_children, 0)::bigint * night.rooms as children,
+        case
+          when night.has_daily_revenue then night.net_room_revenue
+          when night.rooms > 0 then night.rate_value * night.rooms
+        end as room_revenue,
+        case when night.rooms > 0 then night.gross_rate_value * night.rooms end as gross_room_revenue,
         record.source_time, analytics.received_at_of(record.request_id) as received_at
       from {record} {facts}
       cross join lateral (
         -- All of one reservation's nights at once, so that dates meet their revenue in a hash join.
-        select stay_date.*, rate.rate_value, rate.gross_rate_value, day.net_room_revenue, day.net_food_revenue,
-          day.net_beverage_revenue, day.net_other_revenue, day.net_ticket_price, day.ticket_price,
-          day.net_total_revenue, day.gross_total_revenue
+        select stay_date.*, rate.rate_value, rate.gross_rate_value, day.net_room_revenue is not null as has_daily_revenue,
+          case when turn = 1 then day.net_room_revenue end as net_room_revenue,
+          case when turn = 1 then day.net_food_revenue end as net_food_revenue,
+          case when turn = 1 then day.net_beverage_revenue end as net_beverage_revenue,
+          case when turn = 1 then day.net_other_revenue end as net_other_revenue,
+          case when turn = 1 then day.net_ticket_price end as net_ticket_price,
+          case when turn = 1 then day.ticket_price end as ticket_price,
+          case when turn = 1 then day.net_total_revenue end as net_total_revenue,
+          case when turn = 1 then day.gross_total_revenue end as gross_total_revenue,
+          {rooms} as rooms
         from (
           select stay.*, stay.arrival_date + nights.passed as occupancy_date,
-            row_number() over (partition by stay.arrival_date + nights.passed order by stay.stay_number) = 1
-              as carries_revenue
+            row_number() over (
+              partition by stay.arrival_date + nights.passed order by stay.is_repeat, stay.arrival_date desc, stay.stay_number
+            ) as turn,
+            count(*) over (partition by stay.arrival_date + nights.passed) as stays
           from (
             select unnested.arrival_date, unnested.departure_date, unnested.room_type_code,
               unnested.booked_room_type_code, unnested.market_segment_code, unnested.group_block_code,
               unnested.source_booking_code, unnested.rate_code, unnested.currency_code,
-              unnested.number_of_adults, unnested.number_of_children, unnested.stay_number::integer as stay_number
+              unnested.number_of_adults, unnested.number_of_children, unnested.stay_number::integer as stay_number,
+              row_number() over (
+                partition by unnested.arrival_date, unnested.departure_date, unnested.room_type_code, unnested.booked_room_type_code,
+                  unnested.market_segment_code, unnested.group_block_code, unnested.rate_code, unnested.currency_code,
+                  greatest(unnested.number_of_adults, 0), greatest(unnested.number_of_children, 0)
+                order by unnested.stay_number
+              ) > 1 as is_repeat
             from unnest(facts.arrival_date, facts.departure_date, facts.room_type_code,
               facts.booked_room_type_code, facts.market_segment_code, facts.group_block_code,
               facts.source_booking_code, facts.rate_code, facts.currency_code, facts.number_of_adults,
@@ -1053,7 +1081,7 @@ begin
           ) as sent (revenue_date, net_room_revenue, net_food_revenue, net_beverage_revenue, net_other_revenue,
             net_ticket_price, ticket_price, net_total_revenue, gross_total_revenue)
           group by sent.revenue_date
-        ) as day on day.revenue_date = stay_date.occupancy_date and stay_date.carries_revenue
+        ) as day on day.revenue_date = stay_date.occupancy_date
         left join lateral (
           select sent.rate_value, sent.gross_rate_value
           from unnest(facts.rate_stay_index, facts.rate_start_date, facts.rate_end_date, facts.rate_value,
@@ -1065,6 +1093,84 @@ begin
           limit 1
         ) as rate on true
       ) as night
+    $select$),
+    ('revenue_without_night', 'r', 'reservation',
+      'Revenue that belongs to no room night (docs/figures.md): day use, one row a stay, and dates outside the stay.', $select$
+      select property.client_code, property.property_code, record.key as reservation_id, extra.stay_number, extra.occupancy_date,
+        extra.cause, record.status, facts.share_id, record.from_date as reservation_arrival_date, record.to_date as reservation_departure_date,
+        extra.room_type_code, extra.booked_room_type_code, extra.market_segment_code, extra.group_block_code,
+        extra.source_booking_code, extra.rate_code, extra.currency_code, extra.rooms, extra.net_room_revenue, extra.room_revenue,
+        record.source_time, analytics.received_at_of(record.request_id) as received_at
+      from {record} {facts}
+      cross join lateral (
+        select stay.*, 'dayUse' as cause, stay.arrival_date as occupancy_date,
+          case when stay.turn = 1 and not is_night then day.net_room_revenue end as net_room_revenue,
+          case
+            when day.net_room_revenue is not null then case when stay.turn = 1 and not is_night then day.net_room_revenue end
+            when stay.rooms > 0 then rate.rate_value * stay.rooms
+          end as room_revenue
+        from (
+          select counted.*, {rooms} as rooms
+          from (
+            select named.*, count(*) over (partition by named.arrival_date) as stays,
+              row_number() over (partition by named.arrival_date order by named.is_repeat, named.stay_number) as turn
+            from (
+              select unnested.arrival_date, unnested.departure_date, unnested.room_type_code,
+                unnested.booked_room_type_code, unnested.market_segment_code, unnested.group_block_code,
+                unnested.source_booking_code, unnested.rate_code, unnested.currency_code, unnested.stay_number::integer as stay_number,
+                row_number() over (
+                  partition by unnested.arrival_date, unnested.departure_date, unnested.room_type_code, unnested.booked_room_type_code,
+                    unnested.market_segment_code, unnested.group_block_code, unnested.rate_code, unnested.currency_code,
+                    greatest(unnested.number_of_adults, 0), greatest(unnested.number_of_children, 0)
+                  order by unnested.stay_number
+                ) > 1 as is_repeat
+              from unnest(facts.arrival_date, facts.departure_date, facts.room_type_code,
+                facts.booked_room_type_code, facts.market_segment_code, facts.group_block_code,
+                facts.source_booking_code, facts.rate_code, facts.currency_code, facts.number_of_adults,
+                facts.number_of_children
+              ) with ordinality as unnested (arrival_date, departure_date, room_type_code, booked_room_type_code,
+                market_segment_code, group_block_code, source_booking_code, rate_code, currency_code, number_of_adults,
+                number_of_children, stay_number)
+              where unnested.departure_date = unnested.arrival_date
+            ) as named
+          ) as counted
+        ) as stay
+        cross join lateral (
+          select exists (
+            select from unnest(facts.arrival_date, facts.departure_date) as other (arrival_date, departure_date)
+            where other.arrival_date <= stay.arrival_date and stay.arrival_date < other.departure_date
+          ) as is_night
+        ) as other
+        left join (
+          select sent.revenue_date, sum(sent.net_room_revenue) as net_room_revenue
+          from unnest(facts.revenue_date, facts.net_room_revenue) as sent (revenue_date, net_room_revenue)
+          group by sent.revenue_date
+        ) as day on day.revenue_date = stay.arrival_date
+        left join lateral (
+          select sent.rate_value
+          from unnest(facts.rate_stay_index, facts.rate_start_date, facts.rate_end_date, facts.rate_value
+          ) with ordinality as sent (stay_index, start_date, end_date, rate_value, place)
+          where sent.stay_index = stay.stay_number - 1
+            and stay.arrival_date between coalesce(sent.start_date, '-infinity') and coalesce(sent.end_date, 'infinity')
+          order by sent.place desc
+          limit 1
+        ) as rate on true
+        union all
+        select facts.arrival_date[1], facts.departure_date[1], facts.room_type_code[1], facts.booked_room_type_code[1],
+          facts.market_segment_code[1], facts.group_block_code[1], facts.source_booking_code[1], facts.rate_code[1],
+          facts.currency_code[1], 1, false, 1, 1, 0, 'outsideStay', day.revenue_date, day.net_room_revenue, day.net_room_revenue
+        from (
+          select sent.revenue_date, sum(sent.net_room_revenue) as net_room_revenue
+          from unnest(facts.revenue_date, facts.net_room_revenue) as sent (revenue_date, net_room_revenue)
+          group by sent.revenue_date
+        ) as day
+        where day.net_room_revenue <> 0 and not exists (
+          select from unnest(facts.arrival_date, facts.departure_date) as stay (arrival_date, departure_date)
+          where day.revenue_date = stay.arrival_date
+            or day.revenue_date > stay.arrival_date and day.revenue_date < stay.departure_date
+        )
+      ) as extra
+      where extra.rooms > 0 or extra.room_revenue is not null
     $select$),
     ('daily_revenue', 'r', 'reservation',
       'Revenue of reservations by date, one row each, also of dates that are no night of a stay.', $select$
@@ -1100,6 +1206,7 @@ begin
     $select$)
     ) as relations (name, resource, stored, meaning, definition)
   loop
+    relation.definition := replace(relation.definition, '{rooms}', rooms);
     versions := format('analytics.stored_%s_version', relation.stored);
     current_record := format($text$analytics.stored_property as property
       join analytics.stored_current as record

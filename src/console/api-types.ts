@@ -233,6 +233,10 @@ export interface OnTheBooksItem extends GroupedItem {
   readonly blocksRemaining: number;
   readonly unmappedRooms: number;
   readonly soldReported: number | null;
+  readonly dayUseRooms: number;
+  readonly dayUseRevenue: string | null;
+  readonly feeRevenue: string | null;
+  readonly outsideStayRevenue: string | null;
 }
 
 export interface PickupItem extends GroupedItem {
@@ -244,6 +248,10 @@ export interface PickupItem extends GroupedItem {
   readonly grossRoomRevenue: string | null;
   readonly adults: number;
   readonly children: number;
+  readonly dayUseRooms: number;
+  readonly dayUseRevenue: string | null;
+  readonly feeRevenue: string | null;
+  readonly outsideStayRevenue: string | null;
 }
 
 export interface PaceItem extends GroupedItem {

@@ -104,7 +104,7 @@ const long = (money: Money | null): Value => (typeof money === "string" ? textOf
 
 const DATE_COLUMN = 3;
 
-/** Adds a row for each night of a reservation's current version, as counted by the ledger. */
+/** Adds a row for each night, and each date with other revenue, of a reservation's current version, as counted by the ledger. */
 export function addNights(source: NightSource, row: ReservationRow, batch: Batch): void {
   const [propertyId, key] = row;
   const { clientCode, propertyCode } = source.properties.get(propertyId) as PropertyCodes;
@@ -124,6 +124,7 @@ export function addNights(source: NightSource, row: ReservationRow, batch: Batch
       codes.rateCode,
       codes.channel,
       codes.currencyCode,
+      codes.cause,
       shareId,
       rooms,
       adults,

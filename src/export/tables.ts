@@ -158,6 +158,7 @@ export const TABLES = {
       "rate_code text?",
       "channel text?",
       "currency_code text?",
+      "cause text?",
       "share_id text?",
       "rooms integer",
       "adults integer",

@@ -64,7 +64,7 @@ const countsFrom = ({ place, releasedAt }: Received) =>
   releasedAt === null ? requestOf(place) : releaseOf(releasedAt);
 
 /**
- * What the contents of a reservation say, and the nights of each: none of day use, nor of a stay of more nights than insight counts. The
+ * What the contents of a reservation say, and the nights of each: of day use a date, of a stay of more nights than insight counts none. The
  * fifth is the first at other numbers.
  */
 const RESERVATIONS = [
@@ -83,7 +83,7 @@ const NIGHTS_OF_RESERVATION = [
     "2026-05-03 CONFIRMED - 2 4 200.2",
   ],
   ["2026-05-01 CANCELLED S 2 4 200.2", "2026-05-02 CANCELLED S 2 4 200.2"],
-  [],
+  ["2026-05-01 CONFIRMED - dayUse 1 0 1"],
   ["2026-05-01 CONFIRMED - 3 6 210.15", "2026-05-02 CONFIRMED - 3 6 210.15"],
   [],
 ] as const;
@@ -186,7 +186,7 @@ interface EntryRow {
 
 const ENTRIES = {
   r: `select e.source_time::text, e.received_at::text, array[e.rooms, e.adults, e.room_revenue * 10000]::float8[] as counts,
-      concat_ws(' ', d.status, coalesce(e.share_id, '-')) as what,
+      concat_ws(' ', d.status, coalesce(e.share_id, '-'), d.cause) as what,
       array(select (e.first_night + night)::text from generate_series(0, e.nights - 1) as night) as nights
     from ${nightEntriesOf("bellhop_state", "key = $1")} as e join night_dimension as d using (bucket, property_id, dimension)`,
   g: `select e.source_time::text, e.received_at::text, array[e.blocks, e.picked_up]::float8[] as counts, d.status as what,

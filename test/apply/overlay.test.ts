@@ -78,7 +78,11 @@ type NightRow = readonly [number, string, string, string, string | null, string 
 
 /** What `docs/analytics.md` says of the nights of one content, in the plainest way. Money in hundredths, so it is exact. */
 function nightsOf({ status, roomStays, stayRevenue }: Booked): NightRow[] {
-  const carried = new Set<string>();
+  /** Of the stays that cover a date, the one that carries its revenue: the latest arrival, then the first listed. */
+  const carrierOf = (date: string) =>
+    roomStays
+      .filter(({ arrivalDate, departureDate }) => arrivalDate <= date && date < departureDate)
+      .toSorted((one, other) => other.arrivalDate.localeCompare(one.arrivalDate))[0];
   return roomStays.flatMap(({ arrivalDate, departureDate, roomTypeCode, rates = [] }, at) => {
     const nights = Array.from({ length: DAYS }, (_, day) => dateOf(day + 1)).filter(
       (date) => arrivalDate <= date && date < departureDate,
@@ -89,8 +93,7 @@ function nightsOf({ status, roomStays, stayRevenue }: Booked): NightRow[] {
       );
       const days = (stayRevenue?.daily ?? []).filter(({ occupancyDate }) => occupancyDate === date);
       const cents = days.reduce((sum, day) => sum + Math.round(Number(day.netRoomRevenue) * 100), 0);
-      const carries = days.length > 0 && !carried.has(date);
-      carried.add(date);
+      const carries = days.length > 0 && carrierOf(date) === roomStays[at];
       const net = carries ? (cents / 100).toFixed(2) : null;
       return [at + 1, date, status, roomTypeCode, covering?.rateValue ?? null, net];
     });

@@ -322,7 +322,7 @@ describe("capacity", () => {
   test("of a night is what inventory reports, whether or not anything is on the books; virtual room types have none", async () => {
     assert.deepEqual(of(await insightItems(service, "on-the-books", asked)), [
       ["14", "-", 3, 12, 2, "0.2500", "25.00", 1],
-      ["14", "-", 1, 12, 2, "0.0833", "8.25", 1],
+      ["14", "-", 1, null, null, "0.0833", "8.25", null],
       ["16", "-", 0, 8, 0, "0.0000", "0.00", 0],
       ["17", "-", 1, null, null, null, null, null],
       ["20", "-", 0, 3, 0, "0.0000", "0.00", 3],
@@ -476,9 +476,9 @@ describe("CSV", () => {
     const [head, ...lines] = answer.text.split("\r\n");
     assert.equal(
       head,
-      "stayDate,channel,rooms,roomRevenue,grossRoomRevenue,adults,children,capacity,outOfOrder,occupancy,adr,revpar,currency,blocksRemaining,unmappedRooms,soldReported",
+      "stayDate,channel,rooms,roomRevenue,grossRoomRevenue,adults,children,capacity,outOfOrder,occupancy,adr,revpar,currency,blocksRemaining,unmappedRooms,soldReported,dayUseRooms,dayUseRevenue,feeRevenue,outsideStayRevenue",
     );
-    assert.equal(lines[0], `2026-07-14,"'=HYPERLINK(""x"")",1,-5.00,,2,0,,,,-5.00,,EUR,0,0,`);
+    assert.equal(lines[0], `2026-07-14,"'=HYPERLINK(""x"")",1,-5.00,,2,0,,,,-5.00,,EUR,0,0,,0,,,`);
     const wanted = [
       "15,'-1+1,1,100",
       `16,"'@a,b",1`,

@@ -22,6 +22,7 @@ const RELATIONS = [
   "reservation",
   "room_stay",
   "stay_night",
+  "revenue_without_night",
   "daily_revenue",
   "group_block_master",
   "group_block_night",
@@ -125,16 +126,22 @@ after(() => service.stop());
 describe("the views of current state", () => {
   test("give each night of each stay one row, with the rate that covers it and its revenue exactly once", async () => {
     const rows = await rowsOf(
-      `select stay_number, occupancy_date, room_type_code, number_of_rooms, rate_value, net_room_revenue
+      `select stay_number, occupancy_date, room_type_code, number_of_rooms, rate_value, net_room_revenue, rooms, adults, room_revenue
       from analytics.stay_night where property_code = 'PARIS01' order by stay_number, occupancy_date`,
     );
     assert.deepEqual(rows, [
-      [1, "2026-07-14", "DLX", 2, "180.10", "0.1"],
-      [1, "2026-07-15", "DLX", 2, "999999999999999999.99", null],
-      [1, "2026-07-16", "DLX", 2, null, "0.9"],
-      [2, "2026-07-16", "STD", 2, "50", null],
-      [2, "2026-07-17", "STD", 2, "50", null],
+      [1, "2026-07-14", "DLX", 2, "180.10", "0.1", 2, 4, "0.1"],
+      [1, "2026-07-15", "DLX", 2, "999999999999999999.99", null, 2, 4, "1999999999999999999.98"],
+      [1, "2026-07-16", "DLX", 2, null, null, 1, 2, null],
+      [2, "2026-07-16", "STD", 2, "50", "0.9", 1, 0, "0.9"],
+      [2, "2026-07-17", "STD", 2, "50", null, 2, 0, "100"],
     ]);
+    assert.deepEqual(
+      await rowsOf(
+        "select stay_number, occupancy_date, cause, room_type_code, rooms, net_room_revenue, room_revenue from analytics.revenue_without_night",
+      ),
+      [[3, "2026-07-20", "dayUse", "DAY", 2, "100", "100"]],
+    );
     assert.deepEqual(
       await rowsOf("select sum(net_room_revenue), count(*)::integer from analytics.daily_revenue"),
       [["101.0", 4]],
@@ -355,7 +362,7 @@ describe("docs/analytics.md", () => {
     ]);
     const answerOf = async (has: string) =>
       rowsOf((await exampleThat(has)).replaceAll("'PARIS01'", "'SUMS'"));
-    assert.deepEqual(await answerOf("sum(net_room_revenue)"), [
+    assert.deepEqual(await answerOf("sum(room_revenue) as room_revenue\nfrom counted"), [
       ["2026-07-20", "DLX", "EUR", 4, "180"],
       ["2026-07-20", "DLX", "USD", 1, "60"],
     ]);

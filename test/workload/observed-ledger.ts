@@ -6,7 +6,8 @@ const ENTERED_NIGHTS = `
   select property.client_code, property.property_code, entry.key, entry.source_time, entry.share_id,
     (entry.first_night + night.number)::date as night, dimension.status, dimension.room_type_code,
     dimension.booked_room_type_code, dimension.market_segment_code, dimension.group_block_code, dimension.rate_code,
-    dimension.channel, dimension.currency_code, entry.rooms, entry.adults, entry.children, entry.room_revenue,
+    dimension.channel, dimension.currency_code,
+    case when cause = 'posted' then null when cause = 'dayUsePosted' then 'dayUse' else cause end as cause, entry.rooms, entry.adults, entry.children, entry.room_revenue,
     entry.gross_room_revenue
   from ${nightEntriesOf("bellhop_state")} as entry
   join bellhop_state.night_dimension as dimension using (bucket, property_id, dimension)
@@ -36,13 +37,13 @@ function summed(from: string, by: string, sums: readonly string[]): string {
 
 /** What analysts' views say of the nights of current records, in the columns of the ledger. */
 const CURRENT_NIGHTS = `
-  select client_code, property_code, reservation_id as key, occupancy_date as night, ${CODES},
-    coalesce(number_of_rooms, 1) as rooms,
-    coalesce(number_of_adults, 0)::bigint * coalesce(number_of_rooms, 1) as adults,
-    coalesce(number_of_children, 0)::bigint * coalesce(number_of_rooms, 1) as children,
-    coalesce(net_room_revenue, rate_value * coalesce(number_of_rooms, 1)) as room_revenue,
-    gross_rate_value * coalesce(number_of_rooms, 1) as gross_room_revenue
-  from analytics.stay_night`;
+  select client_code, property_code, reservation_id as key, occupancy_date as night, ${CODES}, null as cause, rooms, adults, children,
+    room_revenue, gross_room_revenue
+  from analytics.stay_night
+  union all
+  select client_code, property_code, reservation_id, occupancy_date, ${CODES}, cause, rooms, 0, 0, room_revenue, null
+  from analytics.revenue_without_night`;
+
 const CURRENT_BLOCKS = `
   select client_code, property_code, group_code as key, occupancy_date as night, status, room_type_code, currency_code,
     blocks, pickup as picked_up, original_blocks
@@ -58,7 +59,7 @@ function differing(entered: string, current: string): string {
 
 /** Nights in which the sums of the ledger are not what current records say: none, or what is wrong (ten rows at most each). */
 export async function ledgerProblems(pool: pg.Pool): Promise<string[]> {
-  const nightsBy = `client_code, property_code, key, night, ${CODES}`;
+  const nightsBy = `client_code, property_code, key, night, ${CODES}, cause`;
   const blocksBy = "client_code, property_code, key, night, status, room_type_code, currency_code";
   const problems: string[] = [];
   // Freshly filled tables have no statistics, and the joins would be nested loops.
@@ -77,7 +78,7 @@ export async function ledgerProblems(pool: pg.Pool): Promise<string[]> {
 export async function digestLedgerBySource(pool: pg.Pool): Promise<string> {
   const digests: string[] = [];
   for (const [from, about, sums] of [
-    [ENTERED_NIGHTS, `share_id, channel, ${CODES}`, NIGHT_SUMS],
+    [ENTERED_NIGHTS, `share_id, channel, ${CODES}, cause`, NIGHT_SUMS],
     [ENTERED_BLOCKS, "status, room_type_code, currency_code", BLOCK_SUMS],
   ] as const) {
     const { rows } = await pool.query<{ digest: string }>(

@@ -286,7 +286,7 @@ const columnsOf = (isMixed: boolean, nights: number): readonly PortfolioColumn[]
 ];
 
 const CSV =
-  "clientCode propertyCode name city asOf day rooms occupancy currency roomRevenue adr revpar pickupDay pickupWeek lastYearRooms lastYearOccupancy lastYearRoomRevenue varianceNights varianceRooms quarantined attention";
+  "clientCode propertyCode name city asOf day rooms occupancy currency roomRevenue adr revpar dayUseRevenue feeRevenue outsideStayRevenue pickupDay pickupWeek lastYearRooms lastYearOccupancy lastYearRoomRevenue varianceNights varianceRooms quarantined attention";
 
 /** One line per currency of a property. */
 function csvLines(item: PortfolioItem): object[] {

@@ -126,7 +126,7 @@ function baseByNight(items: readonly OnTheBooksItem[]): ReadonlyMap<string, numb
     return offBy(capacity - outOfOrder) < offBy(capacity);
   });
   const bases = new Map<string, number>();
-  // Each currency's row has the whole night's capacity.
+  // Only the first row of a night has its capacity.
   for (const { stayDate, capacity, outOfOrder } of items) {
     const base = (capacity ?? 0) - (isOfAvailable ? (outOfOrder ?? 0) : 0);
     if (base > 0) bases.set(stayDate, base);

@@ -243,7 +243,11 @@ function capacityOf({ items, isWhole }: NightRows): ReadonlyMap<string, number> 
   );
 }
 
-const isBare = ({ rooms, roomRevenue }: OnTheBooksItem) => rooms === 0 && roomRevenue === null;
+const isBare = (item: OnTheBooksItem) =>
+  item.rooms === 0 &&
+  [item.roomRevenue, item.dayUseRevenue, item.feeRevenue, item.outsideStayRevenue].every(
+    (amount) => amount === null,
+  );
 
 /** Adds blocks and unmapped rooms, which have no price, to the night's priced row. */
 function withoutBareRows(items: readonly OnTheBooksItem[]): readonly OnTheBooksItem[] {
@@ -253,9 +257,13 @@ function withoutBareRows(items: readonly OnTheBooksItem[]): readonly OnTheBooksI
   for (const bare of items) {
     const target = isBare(bare) ? whole.get(bare.stayDate) : undefined;
     if (target === undefined) continue;
-    const { blocksRemaining, unmappedRooms, adults, children } = added.get(target) ?? target;
+    const { blocksRemaining, unmappedRooms, adults, children, ...known } = added.get(target) ?? target;
     added.set(target, {
       ...target,
+      // Only the first row of a night has inventory.
+      capacity: known.capacity ?? bare.capacity,
+      outOfOrder: known.outOfOrder ?? bare.outOfOrder,
+      soldReported: known.soldReported ?? bare.soldReported,
       blocksRemaining: blocksRemaining + bare.blocksRemaining,
       unmappedRooms: unmappedRooms + bare.unmappedRooms,
       adults: adults + bare.adults,
@@ -304,6 +312,10 @@ const NOTHING: Omit<OnTheBooksItem, "stayDate" | "currency"> = {
   blocksRemaining: 0,
   unmappedRooms: 0,
   soldReported: null,
+  dayUseRooms: 0,
+  dayUseRevenue: null,
+  feeRevenue: null,
+  outsideStayRevenue: null,
 };
 
 /** A night in one currency, or a sum of nights. */
@@ -317,6 +329,11 @@ interface Line extends Totals {
   readonly blocks: number;
   readonly unmapped: number;
   readonly guests: number;
+  readonly dayUseRooms: number;
+  /** Revenue without a room night; not of a sum. */
+  readonly dayUse?: string | null;
+  readonly fees?: string | null;
+  readonly outsideStay?: string | null;
   /** Null: unknown. */
   readonly lastYear: Totals | null;
 }
@@ -361,6 +378,9 @@ function linesOf(
       revpar: item.revpar,
       capacity: item.capacity,
       currency: item.currency,
+      dayUse: item.dayUseRevenue,
+      fees: item.feeRevenue,
+      outsideStay: item.outsideStayRevenue,
       lastYear: isKnown
         ? addUp(
             then.filter((each) => each.currency === item.currency),
@@ -385,6 +405,7 @@ function countsOf(items: readonly OnTheBooksItem[]) {
     blocks: sum(({ blocksRemaining }) => blocksRemaining),
     unmapped: sum(({ unmappedRooms }) => unmappedRooms),
     guests: sum(({ adults, children }) => adults + children),
+    dayUseRooms: sum(({ dayUseRooms }) => dayUseRooms),
   };
 }
 
@@ -437,6 +458,10 @@ const COLUMNS: readonly LineColumn[] = [
   lineFigure("Blocks remaining", ({ blocks }) => blocks, writeCount),
   lineFigure("Unmapped", ({ unmapped }) => unmapped, writeCount),
   lineFigure("Guests", ({ guests }) => guests, writeCount),
+  lineFigure("Day-use rooms", ({ dayUseRooms }) => dayUseRooms, writeCount),
+  lineFigure("Day-use revenue", ({ dayUse }) => dayUse, writeMoney),
+  lineFigure("Fees", ({ fees }) => fees, writeMoney),
+  lineFigure("Outside the stay", ({ outsideStay }) => outsideStay, writeMoney),
 ];
 
 function changeOfRevenue({ revenue, lastYear }: Line): string | null {
