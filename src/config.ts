@@ -63,7 +63,9 @@ function readAddress(name: SettingName, value: string): string {
   if (!isPlain || !/^https?:$/.test(url.protocol) || !/^https?:\/\//i.test(value) || /[?#\s]/.test(value)) {
     throw new ConfigError(`${name} must be an http or https address such as https://hotels.example.`);
   }
-  return value.replace(/\/+$/, "");
+  let address = value;
+  while (address.endsWith("/")) address = address.slice(0, -1);
+  return address;
 }
 
 /** The OpenID Connect provider for operators; undefined if none is configured. */

@@ -28,7 +28,7 @@ function newParser(path: string): Parser {
       getOutHelpWidth: helpColumns,
       getOutHasColors: () => false,
     })
-    .configureHelp({ optionTerm: (option) => option.flags.replace(/<(.+)>/, "$1") });
+    .configureHelp({ optionTerm: (option) => option.flags.replace(/<([^<>]+)>/, "$1") });
 }
 
 /** The options of a verb by name, including --json. */
@@ -137,7 +137,8 @@ export function unknownCommand(path: string, word: string, names: readonly strin
   const parser = newParser(path);
   for (const name of names) parser.command(name);
   const near = messageOf(() => parser.parse([word], { from: "user" }));
-  const [, suggestion = ""] = /( Did you mean .*)$/.exec(near) ?? [];
+  const suggestedAt = near.lastIndexOf(" Did you mean ");
+  const suggestion = suggestedAt === -1 ? "" : near.slice(suggestedAt);
   const list = names.length > LISTED_MAX ? "" : ` The commands are ${names.join(", ")}.`;
   return new UsageError(`Unknown command ${JSON.stringify(word)}.${suggestion}${list}`);
 }
@@ -154,7 +155,7 @@ function messageOf(work: () => void): string {
 /** Commander's message as a sentence. */
 function wordsOf({ code, message }: CommanderError): string {
   const [said = "", near] = message.replace(/^error: /, "").split("\n");
-  const [, meant] = /\(Did you mean (?:one of )?(.+)\?\)/.exec(near ?? "") ?? [];
+  const [, meant] = /^\(Did you mean (?:one of )?(.+)\?\)$/.exec(near ?? "") ?? [];
   const [, option] = /option '(\S+)/.exec(said) ?? [];
   const sentence =
     code === "commander.optionMissingArgument"

@@ -59,7 +59,9 @@ function readUrl(name: string, text: unknown): string {
     throw invalidOption(`${name} takes an http or https address without a query.`);
   if (url.username !== "" || url.password !== "")
     throw invalidOption(`${name} takes no user name: the credentials are clientId and clientSecret.`);
-  return `${url.origin}${url.pathname.replace(/\/+$/, "")}`;
+  let path = url.pathname;
+  while (path.endsWith("/")) path = path.slice(0, -1);
+  return `${url.origin}${path}`;
 }
 
 function readText(name: string, text: unknown): string {

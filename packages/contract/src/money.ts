@@ -24,7 +24,9 @@ function textOf({ units, scale }: Amount): string {
   const digits = String(units < 0n ? -units : units).padStart(scale + 1, "0");
   const point = digits.length - scale;
   const plain = `${units < 0n ? "-" : ""}${digits.slice(0, point)}.${digits.slice(point)}`;
-  return plain.replace(/\.?0+$/, "");
+  let end = plain.length;
+  while (plain[end - 1] === "0") end -= 1;
+  return plain.slice(0, plain[end - 1] === "." ? end - 1 : end);
 }
 
 function moneyOfAmount({ units, scale }: Amount): Money {

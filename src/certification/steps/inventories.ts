@@ -82,7 +82,14 @@ const NULLABLE = ["multiReservationId", "cancellationDateTime", "cancellationRea
 /** Such as `129.90000000000001`: the rounding error of binary fractions. */
 const LEFT_BY_BINARY = /^-?\d+\.\d{9,}$/;
 const MONEY = /(?:Value|Rate|Revenue|Price|rate|ticketPrice)$/;
-const MONEY_AS_TEXT = /"(?:rateValue|grossRateValue|net\w+|\w*[tT]icketPrice|grossTotalRevenue)":"-?\d/;
+const NUMBER_AS_TEXT = /"(\w+)":"-?\d/g;
+const MONEY_AS_TEXT = /^(?:rateValue|grossRateValue|grossTotalRevenue|net\w+)$|[tT]icketPrice$/;
+
+/** Whether an amount of the record is a string. */
+function hasMoneyAsText(fields: Readonly<Record<string, unknown>>): boolean {
+  const members = JSON.stringify(fields).matchAll(NUMBER_AS_TEXT);
+  return members.some(([, name = ""]) => MONEY_AS_TEXT.test(name));
+}
 
 /** The JSON pointer of a money value with a binary rounding error. */
 function binaryFraction(value: unknown, pointer: string): string | undefined {
@@ -122,8 +129,7 @@ export const nullAndNumbers: Step = {
   find(evidence) {
     const reservations = latestOf(evidence, "reservations");
     const shown = reservations.filter(
-      ({ fields }) =>
-        NULLABLE.some((name) => fields[name] === null) && MONEY_AS_TEXT.test(JSON.stringify(fields)),
+      ({ fields }) => NULLABLE.some((name) => fields[name] === null) && hasMoneyAsText(fields),
     );
     return [
       ...refusalsOf(evidence),

@@ -47,8 +47,14 @@ export function entryBytes({ name, content }: ArchiveEntry, atMs: number): Buffe
 /** The end of an archive: two blocks of zeros. */
 export const ARCHIVE_END: Buffer = Buffer.alloc(2 * BLOCK_BYTES);
 
+const SPACE = 0x20;
+
 function readHeader(header: Buffer): { readonly name: string; readonly size: number } {
-  const field = (from: number, to: number) => header.toString("latin1", from, to).replace(/[\0 ]+$/, "");
+  const field = (from: number, to: number) => {
+    let end = to;
+    while (end > from && (header[end - 1] === 0 || header[end - 1] === SPACE)) end -= 1;
+    return header.toString("latin1", from, end);
+  };
   const size = field(124, 136);
   const isWhole =
     field(257, 262) === "ustar" &&

@@ -15,9 +15,8 @@ function numericBytesMax(text: string): number {
 /** A whole number of ten-thousandths as a plain decimal text, as short as it can be written. */
 function textOfUnits(units: number): string {
   const left = Math.abs(units);
-  const fraction = String(left % BASE)
-    .padStart(DIGITS_A_GROUP, "0")
-    .replace(/0+$/, "");
+  let fraction = left % BASE === 0 ? "" : String(left % BASE).padStart(DIGITS_A_GROUP, "0");
+  while (fraction.endsWith("0")) fraction = fraction.slice(0, -1);
   return `${units < 0 ? "-" : ""}${(left - (left % BASE)) / BASE}${fraction === "" ? "" : `.${fraction}`}`;
 }
 

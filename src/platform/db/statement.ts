@@ -13,7 +13,7 @@ const places = new Map<string, string>();
 /** Texts by the names under which statements have them. */
 export type Texts = Readonly<Record<string, string>>;
 
-const HOLE = /\{([a-z./-]+)(?: of ([^}]+))?\}/g;
+const HOLE = /\{([a-z./-]+)(?: of ([^{}]+))?\}/g;
 
 /** The text of a file with its holes filled: see `readStatement`. */
 export function composeText(url: URL, texts: Texts): string {

@@ -111,7 +111,7 @@ export interface Placeholder {
 
 /** Splits a sentence into texts and placeholders. */
 export function piecesOf(sentence: string): readonly (string | Placeholder)[] {
-  return sentence.split(/(\{[^}]*\})/).map((piece) => {
+  return sentence.split(/(\{[^{}]*\})/).map((piece) => {
     if (!piece.startsWith("{")) return piece;
     const [name = "", one, other] = piece.slice(1, -1).split("|");
     return { name, choice: one === undefined || other === undefined ? undefined : [one, other] };

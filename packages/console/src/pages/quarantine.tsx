@@ -33,8 +33,10 @@ const RESOURCES = [["", "Any"], "inventories", "reservations", "groups"] as cons
 const nameOf = ({ requestId, index }: Pick<QuarantineItem, "requestId" | "index">) => `${requestId}/${index}`;
 
 /** Omits text that is the same in every message of the reason. */
-const writeWhy = (message: string) =>
-  message.replace(/( \(limit: 10 minutes\))?: the record was quarantined .*$/, "").replace(/\.\d+Z/, "Z");
+function writeWhy(message: string): string {
+  const [why = ""] = message.split(": the record was quarantined ", 1);
+  return why.replace(/ \(limit: 10 minutes\)$/, "").replace(/\.\d+Z/, "Z");
+}
 
 /** A decision takes effect within moments, unless the applier has a backlog. */
 const WAIT_SECONDS = 5;
