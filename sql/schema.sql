@@ -731,6 +731,7 @@ CREATE INDEX block_entry_short ON bellhop_state.block_entry USING btree (propert
 CREATE INDEX current_record_dates ON bellhop_state.current_record USING btree (bucket, property_id, resource, from_date) WHERE ((from_date IS NOT NULL) AND (resource <> 'i'::"char"));
 CREATE INDEX current_record_endless ON bellhop_state.current_record USING btree (bucket, property_id, from_date) WHERE ((resource = 'r'::"char") AND ((to_date - from_date) > 1100));
 CREATE INDEX group_version_change ON bellhop_state.group_version USING btree (bucket, change_no) WHERE (change_no IS NOT NULL);
+CREATE INDEX group_version_linked ON bellhop_state.group_version USING btree (property_id) WHERE (facts !~ '^\{("([^"\\]|\\.)*"|[^",}]*)(,NULL[,}]|\})'::text);
 CREATE INDEX inventory_version_change ON bellhop_state.inventory_version USING btree (bucket, change_no) WHERE (change_no IS NOT NULL);
 CREATE INDEX ledger_delta_long ON bellhop_state.ledger_delta USING btree (property_id, first_night) WHERE (nights > 31);
 CREATE INDEX ledger_delta_received ON bellhop_state.ledger_delta USING brin (received_at) WITH (autosummarize='on');

@@ -777,6 +777,8 @@ create index night_entry_shared on night_entry (property_id, first_night) where 
 create index night_entry_received on night_entry using brin (received_at) with (autosummarize = on);
 create index block_entry_short on block_entry (property_id, first_night) where nights <= 31;
 create index block_entry_long on block_entry (property_id, first_night) where nights > 31;
+-- Group masters that name a master of their own (the second of their facts): few properties have any.
+create index group_version_linked on group_version (property_id) where facts !~ '^\{("([^"\\]|\\.)*"|[^",}]*)(,NULL[,}]|\})';
 
 -- What entries are grouped by; the first applier that needs a dimension inserts it. The number is derived from the columns after
 -- it (the first eight bytes of the SHA-256 of their JSON array, without a null cause), so every replay yields the same. Null: not sent.

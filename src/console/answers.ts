@@ -450,6 +450,7 @@ export type SettingName =
   | "businessDayEnd"
   | "weekend"
   | "currency"
+  | "groupHierarchy"
   | "personalData"
   | "negativeCounts"
   | "cadence.inventories"

@@ -4,8 +4,9 @@ import type { Queryable } from "../platform/db/transaction.ts";
 import type { PositionShape } from "../platform/http/position.ts";
 import { wordOf } from "../query/openapi/read-parameters.ts";
 import type { Property } from "../query/property.ts";
-import { minutesAfterMidnight } from "../settings/property-settings.ts";
+import { minutesAfterMidnight, type PropertySettings } from "../settings/property-settings.ts";
 import * as field from "./fields.ts";
+import { mastersOf } from "./group-hierarchy.ts";
 import type { Asked, Insight } from "./insight.ts";
 import { readSettledRooms } from "./night-rooms.ts";
 import {
@@ -32,6 +33,8 @@ export interface GroupMaster {
   readonly status: string | null;
   /** Whether the status holds rooms; null if it is unmapped. */
   readonly holds: boolean | null;
+  /** The group that it names as its master; null if none. */
+  readonly masterGroup: string | null;
   /** The last day on which the block is held; null if not reported. */
   readonly cutoffDate: string | null;
   readonly requestId: string;
@@ -52,7 +55,7 @@ export interface BlockNight {
   readonly releasedAfterCutoff: number;
   /** Whether the group's status holds rooms; null if it is unmapped. */
   readonly holds: boolean | null;
-  /** Rooms held and not picked up according to the master; 0 if the status holds none. */
+  /** Rooms held, not picked up according to the master, and not of its subgroups; 0 if the status holds none. */
   readonly unpicked: number;
 }
 
@@ -93,11 +96,42 @@ export async function readGroupBlocks(
     minutesAfterMidnight(settings),
     ROWS_MAX + 1,
   ]);
-  const nights = requireFewRows(rows, { first, last }).map((row) => {
-    const holds = holdsOf(row);
-    return { ...row, holds, unpicked: holds === true ? Math.max(0, row.blocks - (row.pickedUp ?? 0)) : 0 };
+  const held = requireFewRows(rows, { first, last }).map((row) => ({ ...row, holds: holdsOf(row) }));
+  return { masters, nights: withUnpicked(held, hierarchyOf(masters, settings)) };
+}
+
+function hierarchyOf(
+  masters: ReadonlyMap<string, GroupMaster>,
+  { groupHierarchy }: Pick<PropertySettings, "groupHierarchy">,
+): ReadonlyMap<string, string> {
+  if (groupHierarchy === "separate") return new Map();
+  return mastersOf(
+    [...masters.values()].map(({ group, masterGroup }) => ({ subgroup: group, master: masterGroup })),
+  );
+}
+
+/** Adds what is held and not picked up: the blocks of subgroups are carved out of those of their master in the same room type. */
+function withUnpicked(
+  nights: readonly Omit<BlockNight, "unpicked">[],
+  hierarchy: ReadonlyMap<string, string>,
+): BlockNight[] {
+  const carved = new Map<string, { blocks: number; pickedUp: number }>();
+  const placeOf = (group: string, { night, roomType }: Pick<BlockNight, "night" | "roomType">) =>
+    JSON.stringify([group, night, roomType]);
+  for (const one of nights) {
+    const master = one.holds === true ? hierarchy.get(one.group) : undefined;
+    if (master === undefined) continue;
+    const place = placeOf(master, one);
+    const sum = carved.get(place) ?? { blocks: 0, pickedUp: 0 };
+    sum.blocks += one.blocks;
+    sum.pickedUp += one.pickedUp ?? 0;
+    carved.set(place, sum);
+  }
+  return nights.map((one) => {
+    const { blocks, pickedUp } = carved.get(placeOf(one.group, one)) ?? { blocks: 0, pickedUp: 0 };
+    const own = Math.max(0, one.blocks - blocks) - Math.max(0, (one.pickedUp ?? 0) - pickedUp);
+    return { ...one, unpicked: one.holds === true ? Math.max(0, own) : 0 };
   });
-  return { masters, nights };
 }
 
 const FIELDS = {
@@ -121,7 +155,7 @@ const FIELDS = {
     12,
   ),
   remaining: field.count(
-    "Rooms blocked and not picked up, according to the group master; 0 if the status holds no rooms.",
+    "Rooms blocked and not picked up, according to the group master, without those of its subgroups; 0 if the status holds no rooms.",
     8,
   ),
   wash: field.countOrNull(

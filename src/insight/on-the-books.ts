@@ -5,6 +5,7 @@ import type { PropertySettings } from "../settings/property-settings.ts";
 import { type BookedPlace, bookedPlaces, rowsFor } from "./booked-places.ts";
 import { amountIn, dividedBy, plus } from "./exact-amount.ts";
 import * as field from "./fields.ts";
+import { readGroupHierarchy } from "./group-hierarchy.ts";
 import type { Asked, Insight } from "./insight.ts";
 import { type InventoryNight, readInventory } from "./inventory.ts";
 import { type BooksCause, type BooksRow, CHANGES_TEXTS, readPackedBooks } from "./packed-books.ts";
@@ -20,13 +21,20 @@ import {
 } from "./paging.ts";
 import { STAY_PARAMETERS } from "./parameters.ts";
 import type { QueryContext } from "./query-context.ts";
-import { boundOf, GROUPINGS, type Grouping, type NightWindow, type StayQuestion } from "./question.ts";
+import {
+  boundOf,
+  GROUPINGS,
+  type Grouping,
+  type NightWindow,
+  pointInTimeOf,
+  type StayQuestion,
+} from "./question.ts";
 import { composeVariants, sumEntries } from "./statements.ts";
 
-const readOnTheBooksOf = composeVariants(
-  new URL("./sql/read-on-the-books.sql", import.meta.url),
-  CHANGES_TEXTS,
-);
+const readOnTheBooksOf = composeVariants(new URL("./sql/read-on-the-books.sql", import.meta.url), {
+  ...CHANGES_TEXTS,
+  links: "unnest($17::text[], $18::text[])",
+});
 
 /** No receipts are packed if rows are read. */
 const ALL_RECEIPTS = "-infinity";
@@ -217,6 +225,8 @@ async function readRows(
   if (packed !== undefined) return packed;
   const { property, by, clock, asOf } = question;
   const { reservations, groups } = queryContext.statuses;
+  const { settings } = queryContext;
+  const masters = await readGroupHierarchy(client, property, window, pointInTimeOf(question), settings);
   const statement = await readOnTheBooksOf(client, by, clock);
   return await sumEntries<BooksRow>(client, statement, [
     property.bucket,
@@ -227,10 +237,12 @@ async function readRows(
     reservations.deducting,
     reservations.off,
     groups.deducting,
-    queryContext.settings.currency,
+    settings.currency,
     ALL_RECEIPTS,
     limit,
     ...afterPlace(start),
+    [...masters.keys()],
+    [...masters.values()],
   ]);
 }
 

@@ -6,9 +6,10 @@ import { namedStatement } from "../platform/db/statement.ts";
 import type { Position } from "../platform/http/position.ts";
 import { WorkPauses } from "../platform/runtime/work-pauses.ts";
 import { tenThousandthsOf, textOfTenThousandths } from "./exact-amount.ts";
+import { readGroupHierarchy } from "./group-hierarchy.ts";
 import { type BooksPlace, compareCodes, placeOf } from "./paging.ts";
 import type { QueryContext } from "./query-context.ts";
-import { boundOf, type NightWindow, type StayQuestion } from "./question.ts";
+import { boundOf, type NightWindow, pointInTimeOf, type StayQuestion } from "./question.ts";
 import { composeVariants, sumEntries } from "./statements.ts";
 
 /** Size and offsets of an entry in a segment (src/insight/sql/pack-nights.sql). */
@@ -253,7 +254,7 @@ export const CHANGES_TEXTS = { moment: "night", "of-short-ones": "and received_a
 const readCellsOf = composeVariants(new URL("./sql/read-cells.sql", import.meta.url));
 const readChangesBesideOf = composeVariants(
   new URL("./sql/read-changes-beside-segments.sql", import.meta.url),
-  CHANGES_TEXTS,
+  { ...CHANGES_TEXTS, links: "unnest($11::text[], $12::text[])" },
 );
 
 /** For fewer nights, rows are as fast as the segments of two quarters. */
@@ -299,6 +300,7 @@ export async function readPackedBooks(
   if (cells.length * nights > SUMS_MAX) return undefined;
   const changes = new NightChanges(cells.length, packedDay(window.first), nights);
   await addSegments(client, question, window, cells, changes);
+  const masters = await readGroupHierarchy(client, property, window, pointInTimeOf(question), settings);
   const statement = await readChangesBesideOf(client, by, clock);
   const beside = await sumEntries<ChangeRow>(client, statement, [
     ...place,
@@ -310,6 +312,8 @@ export async function readPackedBooks(
     statuses.groups.deducting,
     settings.currency,
     packedUpTo,
+    [...masters.keys()],
+    [...masters.values()],
   ]);
   const cellOf = new Map(cells.map((cell, at) => [nameOf(cell), at]));
   for (const change of beside)

@@ -2,6 +2,7 @@ import { namedStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
 import {
   type ExpectedCadence,
+  type GroupHierarchy,
   type OccupancyBase,
   SETTINGS,
   type SettingDefinition,
@@ -38,6 +39,7 @@ export interface PropertySettings {
   readonly businessDayEnd: string;
   /** The ISO 4217 code shown if records name none; null if unset. */
   readonly currency: string | null;
+  readonly groupHierarchy: GroupHierarchy;
   /** Display name and city; null if unset. */
   readonly name: string | null;
   readonly city: string | null;
@@ -90,6 +92,7 @@ function settingsFrom(version: number, effective: readonly EffectiveSetting[]): 
     timeZone: textOf("timeZone"),
     businessDayEnd: textOf("businessDayEnd"),
     currency: values.get("currency") ?? null,
+    groupHierarchy: textOf("groupHierarchy") === "separate" ? "separate" : "included",
     name: values.get("name") ?? null,
     city: values.get("city") ?? null,
     cadence: {

@@ -5,6 +5,9 @@ import { UsageError } from "../platform/errors/operator-error.ts";
 /** What rooms sold are compared with: the capacity, or the capacity less rooms out of order. */
 export type OccupancyBase = "capacity" | "available";
 
+/** Whether blocks of subgroups are part of those of the group that they name as their master. */
+export type GroupHierarchy = "included" | "separate";
+
 /** Maximum hours between a property's batches of a resource; null if none are expected. */
 export interface ExpectedCadence {
   readonly inventories: number | null;
@@ -97,6 +100,13 @@ export const SETTINGS: readonly SettingDefinition[] = [
     takes: "an ISO 4217 code such as EUR",
     fallback: null,
     read: readCurrency,
+  },
+  {
+    name: "groupHierarchy",
+    takes:
+      "included: blocks of subgroups (masterGroupCode) are part of their master's; or separate: they come on top",
+    fallback: "included",
+    read: matching(/^(included|separate)$/),
   },
   {
     name: "weekend",

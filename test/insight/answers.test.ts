@@ -239,9 +239,9 @@ describe("statuses", () => {
       items.map((item) => [item["stayDate"], item["group"], item["rooms"], item["blocksRemaining"]]),
       [
         [NIGHT, "A", 0, 6],
-        [NIGHT, "D", 0, 2 * COUNT_MAX],
+        [NIGHT, "D", 0, COUNT_MAX],
         ["2026-07-15", "A", 0, 6],
-        ["2026-07-15", "D", 0, 2 * COUNT_MAX],
+        ["2026-07-15", "D", 0, COUNT_MAX],
       ],
     );
   });

@@ -1,6 +1,7 @@
 // How doubtful values of records are read: each figure, view and finding goes by the same reading, and records stay verbatim.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { setSetting } from "../../src/settings/change-setting.ts";
 import { addProperty, insightItems } from "../support/insight-fixture.ts";
 import { apply, group, inventory, readAll, reservation } from "../support/read-fixture.ts";
 import { startTestService, type TestService } from "../support/service.ts";
@@ -152,4 +153,66 @@ test("a negative count is 0 and subtracts from nothing that another entry counts
   );
   const [night] = await ask("reconciliation", "MINUS");
   assert.equal(night?.["reported"], 7);
+});
+
+test("blocks of subgroups are part of their master's, on the books, in blocks and in reconciliation; a setting adds them", async () => {
+  const groups: Record<string, { groups: object[]; remaining: Record<string, number>; separate: number }> = {
+    NESTED: {
+      groups: [
+        held("NESTED", "M", [{ blocks: 10 }], { name: 'a, "b"' }),
+        held("NESTED", "S1", [{ blocks: 6 }], { masterGroupCode: "M" }),
+        held("NESTED", "S2", [{ blocks: 4 }], { masterGroupCode: "M" }),
+      ],
+      remaining: { M: 0, S1: 6, S2: 4 },
+      separate: 20,
+    },
+    // The master reports the pickup of its subgroups; a cancelled subgroup and another room type hold nothing of it.
+    PICKED: {
+      groups: [
+        held("PICKED", "M", [
+          { blocks: 10, pickup: 5 },
+          { blocks: 3, roomTypeCode: "STE" },
+        ]),
+        held("PICKED", "S", [{ blocks: 6, pickup: 4 }], { masterGroupCode: "M" }),
+        held("PICKED", "X", [{ blocks: 2 }], { masterGroupCode: "M", groupStatusCode: "CANCELLED" }),
+      ],
+      remaining: { M: 6, S: 2 },
+      separate: 10,
+    },
+    // A chain, a circle, a master of its own and one that never came.
+    CHAINED: {
+      groups: [
+        held("CHAINED", "M", [{ blocks: 10 }], { masterGroupCode: "M" }),
+        held("CHAINED", "S", [{ blocks: 6 }], { masterGroupCode: "M" }),
+        held("CHAINED", "T", [{ blocks: 9 }], { masterGroupCode: "S" }),
+        held("CHAINED", "A", [{ blocks: 2 }], { masterGroupCode: "B" }),
+        held("CHAINED", "B", [{ blocks: 2 }], { masterGroupCode: "A" }),
+        held("CHAINED", "L", [{ blocks: 1 }], { masterGroupCode: "LATE" }),
+      ],
+      remaining: { M: 4, S: 0, T: 9, A: 2, B: 2, L: 1 },
+      separate: 30,
+    },
+  };
+  for (const [propertyCode, { groups: sent, remaining, separate }] of Object.entries(groups)) {
+    await addProperty(service, propertyCode);
+    await apply(service, "groups", sent);
+    const total = Object.values(remaining).reduce((sum, rooms) => sum + rooms, 0);
+    const blocks = await ask("blocks", propertyCode);
+    assert.deepEqual(Object.fromEntries(blocks.map((item) => [item["group"], item["remaining"]])), remaining);
+    const year = { from: "2026-01-01", to: "2026-12-31" };
+    const sums = async () => [
+      (await ask("on-the-books", propertyCode))[0]?.["blocksRemaining"],
+      (await ask("on-the-books", propertyCode, year))[0]?.["blocksRemaining"],
+      (await ask("reconciliation", propertyCode))[0]?.["unpickedBlocks"],
+    ];
+    assert.deepEqual(await sums(), [total, total, total], propertyCode);
+    const byGroup = await ask("on-the-books", propertyCode, { by: "group" });
+    const found = byGroup.map((item) => [item["group"], item["blocksRemaining"]]);
+    assert.deepEqual(
+      Object.fromEntries(found),
+      Object.fromEntries(Object.entries(remaining).filter(([, rooms]) => rooms > 0)),
+    );
+    await setSetting(service.pool, { clientCode: "ACME", propertyCode, name: "groupHierarchy" }, "separate");
+    assert.deepEqual(await sums(), [separate, separate, separate], propertyCode);
+  }
 });

@@ -29,6 +29,7 @@ test("where nothing is set the defaults hold, under version 0", async () => {
     timeZone: "UTC",
     businessDayEnd: "00:00",
     currency: null,
+    groupHierarchy: "included",
     name: null,
     city: null,
     cadence: { inventories: 24, reservations: 24, groups: null },

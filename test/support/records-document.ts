@@ -179,6 +179,12 @@ export const FIELD_GAPS: Readonly<Record<Resource, readonly FieldGap[]>> = {
       answer: `${OWN_STATUS} [Mapped statuses](#group-status) determine whether the block holds rooms; an unmapped one has the warning \`status.unmapped\``,
     },
     {
+      fields: ["masterGroupCode"],
+      open: "whether blocks of both groups hold rooms",
+      answer:
+        "the subgroup's rooms are part of its master's, by night and room type ([groups](guides/groups.md#subgroups)); the setting `groupHierarchy` adds them instead",
+    },
+    {
       fields: ["groupTypeCode", "pickupTypeCode"],
       open: "values",
       answer: "any string; none has a special meaning",

@@ -1,7 +1,7 @@
 -- Masters of the groups $7 and of those with blocks from night $3 to $4, in the version valid at $5 as received up to $6.
 -- Plan: the groups by the entries' indexes, then a backward index scan of group_version's key for each.
 select known.key as "group", version.status, facts.name, facts.cutoff_date::text as "cutoffDate",
-  facts.cutoff_days as "cutoffDays", facts.start_date::text as "startDate", version.request_id as "requestId",
+  facts.master_group_code as "masterGroup", facts.cutoff_days as "cutoffDays", facts.start_date::text as "startDate", version.request_id as "requestId",
   version.record_index as index
 from (
   select unnest($7::text[]) as key

@@ -151,6 +151,10 @@ const WORDS: Readonly<Record<SettingName, SettingWords>> = {
     hint: "IANA name, such as Europe/Lisbon. Times of its pages can be shown in it.",
   },
   businessDayEnd: { title: "End of the business day", hint: "HH:MM, in the property's time zone." },
+  groupHierarchy: {
+    title: "Group hierarchy",
+    hint: "included: blocks of subgroups are part of their master's; separate: they come on top.",
+  },
   weekend: { title: "Weekend", hint: "Days that are tinted, such as Fri,Sat; or none." },
   currency: { title: "Currency", hint: "ISO 4217; shown where records name none." },
   negativeCounts: {

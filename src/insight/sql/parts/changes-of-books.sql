@@ -11,15 +11,16 @@ entry as materialized (
 shared_entry as materialized (
   select * from ({shared-entries}) as entry where {time} <= $5
 ),
-block_change as (
-  select key, dimension, night, sum(blocks) as blocks
+block_change as materialized (
+  select key, dimension, night, sum(blocks) as blocks, sum(picked_up) as picked_up
   from (
-    select key, dimension, greatest(first_night, $3::date) as night, coalesce(blocks, 0)::bigint - coalesce(picked_up, 0) as blocks
+    select key, dimension, greatest(first_night, $3::date) as night, coalesce(blocks, 0)::bigint as blocks,
+      coalesce(picked_up, 0)::bigint as picked_up
     from bellhop_state.block_entry as t
     where property_id = $2 /* and its bucket */ and (nights <= 31 and first_night >= $3::date - 30 or nights > 31)
       and first_night <= $4::date and first_night + nights > $3::date and {time} <= $5
     union all
-    select key, dimension, first_night + nights, coalesce(picked_up, 0)::bigint - coalesce(blocks, 0)
+    select key, dimension, first_night + nights, -coalesce(blocks, 0)::bigint, -coalesce(picked_up, 0)::bigint
     from bellhop_state.block_entry as t
     where property_id = $2 /* and its bucket */ and (nights <= 31 and first_night >= $3::date - 30 or nights > 31)
       and first_night <= $4::date and first_night + nights between $3::date + 1 and $4::date and {time} <= $5
@@ -85,13 +86,39 @@ sharer_night as (
   having sum(rooms) <> 0
 ),
 shared_room as ({settled-shares}),
+-- The blocks of subgroups are carved out of those of their master in the same room type (src/insight/group-hierarchy.ts).
+block_of_type as (
+  select block_change.*, kind.cell, link.master, type.room_type_code
+  from block_change
+  join kind on kind.dimension = block_change.dimension and kind.holds
+  join bellhop_state.night_dimension as type
+    on type.bucket = $1 and type.property_id = $2 and type.dimension = block_change.dimension
+  left join {links} as link (subgroup, master) on link.subgroup = key
+),
+master_type as (
+  select key, room_type_code, min(dimension) as dimension
+  from block_of_type where key in (select master from block_of_type)
+  group by key, room_type_code
+),
+own_block as (
+  select key, dimension, cell, night, blocks, picked_up from block_of_type
+  union all
+  select master_type.key, master_type.dimension, kind.cell, part.night, -part.blocks, -part.picked_up
+  from block_of_type as part
+  join master_type on master_type.key = part.master and master_type.room_type_code = part.room_type_code
+  join kind on kind.dimension = master_type.dimension
+),
+own_change as (
+  select key, dimension, cell, night, sum(blocks) as blocks, sum(picked_up) as picked_up
+  from own_block group by key, dimension, cell, night
+),
 held as (
   select
-    kind.cell, night,
+    cell, night,
     lead(night, 1, $4::date + 1) over held_so_far as end_night,
-    greatest(sum(blocks) over held_so_far, 0) as blocks
-  from block_change join kind on kind.dimension = block_change.dimension and kind.holds
-  window held_so_far as (partition by key, block_change.dimension order by night)
+    greatest(greatest(sum(blocks) over held_so_far, 0) - greatest(sum(picked_up) over held_so_far, 0), 0) as blocks
+  from own_change
+  window held_so_far as (partition by key, dimension order by night)
 ),
 change as (
   select cell, night, sign * (rooms - shared_rooms) as rooms, sign * unmapped_rooms as unmapped_rooms,
