@@ -11,6 +11,7 @@ import { logSlowStatements, POOL_ANSWER_MS_MAX } from "../platform/db/connection
 import type { Role } from "../platform/db/coordination.ts";
 import { type Database, openDatabase, roomOnDisk } from "../platform/db/open-database.ts";
 import { letLowerPriority, letOutsidersLowerPriority } from "../platform/runtime/lower-priority.ts";
+import { requireOpenFiles } from "../platform/runtime/open-files.ts";
 import {
   letHeapsGrow,
   ServiceThread,
@@ -98,6 +99,7 @@ async function startInOrder(
   stops: Stops,
   signal: AbortSignal | undefined,
 ): Promise<Service> {
+  requireOpenFiles();
   const threads = await startThreads(config, log, logOptions, stops);
   const poolSize = threads.http.length === 0 ? POOL_SIZE_SERVING : POOL_SIZE_APART;
   const metrics = createMetrics();

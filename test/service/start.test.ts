@@ -21,6 +21,7 @@ import { startTestService } from "../support/service.ts";
 import { temporaryDirectory } from "../support/test-server.ts";
 import { until } from "../support/until.ts";
 
+const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
 const silentLog = createLogger({ level: "silent", pretty: false });
 
 /** Node reports here that a server listens, before anything else of the program hears of it. */
@@ -61,6 +62,25 @@ async function listenAnywhere(server: Server): Promise<number> {
   await once(server, "listening");
   return (server.address() as AddressInfo).port;
 }
+
+test("a limit of too few open files is reported, with what to raise it to", async () => {
+  if (process.platform !== "linux") return;
+  const dataDir = await temporaryDirectory("few-files");
+  for (const limit of [64, 255]) {
+    const limited = ["-c", `ulimit -n ${limit}; exec "$@"`, "sh", process.execPath, MAIN, "serve"];
+    const env = { ...process.env, DATA_DIR: dataDir, PORT: "0" };
+    await assert.rejects(
+      promisify(execFile)("sh", limited, { env }),
+      ({ code, stdout, stderr }: { code: number; stdout: string; stderr: string }) =>
+        code === 1 &&
+        (stdout + stderr).includes(
+          `may open ${limit} files, and the service needs at least 256: raise the limit to 4096`,
+        ),
+    );
+  }
+  assert.equal(await hasCluster(dataDir), false);
+  await rm(dataDir, { recursive: true });
+});
 
 test("a port that is in use is reported before a database is made", async () => {
   const taken = createServer();
