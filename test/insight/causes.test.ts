@@ -297,3 +297,26 @@ test("the planted cause of a difference is its first finding, with its records a
   }
   assert.deepEqual(wrong, []);
 });
+
+test("seven nights that lack a rejected reservation name it, not another guest's, until it is sent right", async () => {
+  const { of, book, count, night } = await hotelOf("ROW11");
+  await book("R1127", { ...stay(2, 4), status: "CANCELLED" });
+  const invalid = reservation("R1200", BOOKED, { ...of, ...stay(0, 7), numberOfRooms: "1 room" });
+  const requestId = await apply(
+    service,
+    "reservations",
+    [reservation("B1", BOOKED, { ...of, ...stay(0, 3) }), invalid],
+    LENIENT,
+  );
+  await count([5, 5, 5, 1, 1, 1, 1]);
+  for (const day of [0, 2, 6]) {
+    const [first] = (await night(day)).findings;
+    const { kind, nights, nightsExplained, records, action } = first ?? {};
+    assert.deepEqual([kind, nights, nightsExplained], ["rejected", 7, 7]);
+    assert.deepEqual(records, [{ resource: "reservations", key: "R1200", requestId, index: 1 }]);
+    assert.equal(action, "Correct the record and send it again.");
+  }
+  // The corrected one has other nights: the rejected one no longer explains anything.
+  await book("R1200", stay(20, 22), "2026-07-02T00:00:00Z");
+  assert.ok((await night(6)).findings.every(({ kind }) => kind !== "rejected"));
+});
