@@ -28,12 +28,14 @@ export async function judgeFindings(
   for (let hotel = 0; hotel < hotels; hotel += 1) {
     const propertyCode = `P${perNight}X${seed}X${hotel}`;
     const feed = plantedFeed(seed * 1_000 + hotel, nights, perNight);
+    let newest = "";
     for (const { resource, records } of feed.batches) {
       if (records.length === 0) continue;
       const batch = records.map((record) => ({ ...record, clientCode: "ACME", propertyCode }));
-      const requestId = await accept(service, resource, batch, { headers: { prefer: "handling=lenient" } });
-      await untilApplied(service, requestId);
+      newest = await accept(service, resource, batch, { headers: { prefer: "handling=lenient" } });
     }
+    // Batches of a property are applied in order of receipt.
+    await untilApplied(service, newest);
     for (const night of feed.nights) {
       const query = new URLSearchParams({
         clientCode: "ACME",

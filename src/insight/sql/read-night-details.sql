@@ -6,7 +6,9 @@ select
     and coalesce(sum(entry.room_revenue), 0) = 0 as "isFree",
   coalesce(bool_or(entry.source_time > $8::timestamptz), false) as "isChanged"
 from ({parts/entries-of-nights}) as entry
-where entry.bucket = $1 and entry.source_time <= $5 and entry.received_at <= $6
+join bellhop_state.night_dimension as kind
+  on kind.bucket = $1 and kind.property_id = $2 and kind.dimension = entry.dimension
+where entry.bucket = $1 and entry.source_time <= $5 and entry.received_at <= $6 and coalesce(kind.cause = 'posted', true)
 group by entry.key
 order by 2, entry.key
 limit $7
