@@ -24,6 +24,7 @@ import { type NightWindow, type PointInTime, pointInTimeOf, ROWS_MAX, requireFew
 import { sumEntries } from "./statements.ts";
 
 const readMasters = readStatement(new URL("./sql/read-group-masters.sql", import.meta.url));
+const readReported = readStatement(new URL("./sql/read-reported-blocks.sql", import.meta.url));
 const readNights = readStatement(new URL("./sql/read-block-nights.sql", import.meta.url));
 
 /** A group block master in its valid version. */
@@ -96,8 +97,50 @@ export async function readGroupBlocks(
     minutesAfterMidnight(settings),
     ROWS_MAX + 1,
   ]);
-  const held = requireFewRows(rows, { first, last }).map((row) => ({ ...row, holds: holdsOf(row) }));
+  const known = await asReported(on, property, at, requireFewRows(rows, { first, last }));
+  const held = known.map((row) => ({ ...row, holds: holdsOf(row) }));
   return { masters, nights: withUnpicked(held, hierarchyOf(masters, settings)) };
+}
+
+type SummedNight = Omit<BlockNight, "holds" | "unpicked">;
+
+/**
+ * The rows with 0 where the valid master reports 0. Without blocks, entries do not tell a number that is 0 from one that an earlier version
+ * alone did not report.
+ */
+async function asReported(
+  on: Queryable,
+  { bucket, propertyId }: Property,
+  at: PointInTime,
+  rows: readonly SummedNight[],
+): Promise<readonly SummedNight[]> {
+  const open = rows.filter(
+    ({ blocks, pickedUp, originalBlocks }) =>
+      blocks === 0 && (pickedUp === null) !== (originalBlocks === null),
+  );
+  if (open.length === 0) return rows;
+  const values = [
+    bucket,
+    propertyId,
+    open.map(({ night }) => night),
+    open.map(({ group }) => group),
+    open.map(({ roomType }) => roomType),
+    at.sourceUpTo,
+    at.receivedUpTo,
+  ];
+  const found = await on.query<{ at: number; pickup: boolean; originalBlocks: boolean }>({
+    ...readReported,
+    values,
+  });
+  const reported = new Map(found.rows.map((row) => [open[row.at - 1], row]));
+  return rows.map((row) => {
+    const { pickup = false, originalBlocks = false } = reported.get(row) ?? {};
+    return {
+      ...row,
+      pickedUp: row.pickedUp ?? (pickup ? 0 : null),
+      originalBlocks: row.originalBlocks ?? (originalBlocks ? 0 : null),
+    };
+  });
 }
 
 function hierarchyOf(

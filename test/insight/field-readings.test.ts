@@ -216,3 +216,23 @@ test("blocks of subgroups are part of their master's, on the books, in blocks an
     assert.deepEqual(await sums(), [separate, separate, separate], propertyCode);
   }
 });
+
+test("the newest master decides whether a number of a night without blocks is 0 or not reported", async () => {
+  await addProperty(service, "NEWEST");
+  const send = (code: string, version: number, block: Fields) =>
+    apply(service, "groups", [
+      held("NEWEST", code, [block], { lastModifiedDateTime: `2026-03-0${version}T00:00:00Z` }),
+    ]);
+  const found = async (code: string) => {
+    const items = await ask("blocks", "NEWEST");
+    const item = items.find((one) => one["group"] === code);
+    return ["blocks", "originalBlocks", "pickedUp", "wash", "remaining"].map((name) => item?.[name]);
+  };
+  await send("G", 1, { blocks: 8 });
+  await send("G", 2, { blocks: 0, pickup: 9, originalBlocks: 0 });
+  assert.deepEqual(await found("G"), [0, 0, 9, 0, 0]);
+  await send("G", 3, { blocks: 0, pickup: 0, originalBlocks: 5 });
+  assert.deepEqual(await found("G"), [0, 5, 0, 5, 0]);
+  await send("G", 4, { blocks: 0, originalBlocks: 5 });
+  assert.deepEqual(await found("G"), [0, 5, null, 5, 0]);
+});
