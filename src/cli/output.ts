@@ -1,5 +1,6 @@
 import { createInterface } from "node:readline";
 import { OperatorError } from "../platform/errors/operator-error.ts";
+import { escapeInvisible } from "../platform/runtime/visible-text.ts";
 
 /** Output streams of a command. Lines have no newline. */
 export interface Streams {
@@ -145,7 +146,5 @@ export function figure(value: number): string {
   return value.toLocaleString("en-US");
 }
 
-/** Escapes control characters: codes and names must not move a terminal's cursor or change its colours. */
-export function printable(text: string): string {
-  return text.replace(/[\p{Cc}\p{Cf}]/gu, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
-}
+/** Codes and names must not move a terminal's cursor or change its colours. */
+export const printable = escapeInvisible;

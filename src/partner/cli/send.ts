@@ -182,7 +182,7 @@ function failureLine({ message, code, isLasting, address }: Failure, accepted: n
 }
 
 function addressAdvice(address: string): string {
-  const shorter = address.replace(/\/api(\/.*)?$/, "");
+  const shorter = address.replace(/\/api(\/.*)?$/s, "");
   return shorter === address ? "Correct --url or BELLHOP_URL." : `Give the address without /api: ${shorter}`;
 }
 

@@ -1,6 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createLoggerTo, currentWaits, longestWait, noWaits, runWithWaits, shownWaits } from "./log.ts";
+import { prettyFactory } from "pino-pretty";
+import {
+  createLoggerTo,
+  currentWaits,
+  longestWait,
+  noWaits,
+  readableLines,
+  runWithWaits,
+  shownWaits,
+} from "./log.ts";
 
 function logged(write: (log: ReturnType<typeof createLoggerTo>) => void): string {
   let lines = "";
@@ -16,6 +25,35 @@ test("a line break or an escape code in a partner's text stays inside one JSON l
   assert.equal(line.trimEnd().split("\n").length, 1);
   assert.equal(JSON.parse(line).propertyCode, 'A\r\n{"level":60}\u001b[31m');
   assert.ok(!line.includes("\u001b"));
+});
+
+/** C0, DEL, C1, soft hyphen, bidi, zero width, separators, a tag of plane 14, half of a pair. */
+const INVISIBLE =
+  "\u0007\u001b[31m\u007f\u0085\u009b31m\u00ad\u202e\u2066\u200b\ufeff\u2028\u2029\u{e0041}\ud800";
+
+test("no invisible character of an outside text reaches the log, whatever the field", () => {
+  const line = logged((log) => {
+    log.child({ node: INVISIBLE }).info({ correlationId: INVISIBLE, [INVISIBLE]: 1 }, INVISIBLE);
+    log.error({ err: new Error(INVISIBLE) });
+  });
+  assert.doesNotMatch(line.replaceAll("\n", ""), /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u);
+  assert.equal(line.trimEnd().split("\n").length, 2);
+  const { node, correlationId, msg } = JSON.parse(line.split("\n", 1)[0] ?? "");
+  assert.deepEqual([node, correlationId, msg], [INVISIBLE, INVISIBLE, INVISIBLE]);
+});
+
+test("coloured lines show escapes of invisible characters instead of executing them", () => {
+  let shown = "";
+  const prettify = prettyFactory({ singleLine: true });
+  const pretty = {
+    write(line: string) {
+      shown += prettify(line);
+    },
+  };
+  const log = createLoggerTo(readableLines(pretty), "info");
+  log.info({ correlationId: INVISIBLE, path: "C:\\u0041" }, `from ${INVISIBLE}`);
+  assert.doesNotMatch(shown.replaceAll("\n", ""), /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u);
+  assert.match(shown, /from \\u0007\\u001b\[31m/);
 });
 
 test("secrets are redacted, up to three levels deep", () => {

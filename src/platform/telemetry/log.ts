@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { createRequire } from "node:module";
 import { type DestinationStream, type LogFn, type Logger as PinoLogger, pino } from "pino";
 import { SharedLock } from "../runtime/shared-memory.ts";
+import { escapeInvisible } from "../runtime/visible-text.ts";
 
 export type Logger = PinoLogger;
 
@@ -71,7 +72,7 @@ function shownBelow(value: unknown, levels: number): unknown {
  */
 export function createLogger(options: LoggerOptions): Logger {
   const file = openDestination(options.fileDescriptor ?? 1);
-  const destination = options.pretty ? prettyStream(file) : file;
+  const destination = options.pretty ? readableLines(prettyStream(file)) : file;
   const inTurn = options.turns === undefined ? destination : takeTurns(destination, options.turns);
   return createLoggerTo(options.pretty ? inTurn : gatherLines(inTurn), options.level, options.onInfo);
 }
@@ -80,6 +81,15 @@ export function createLogger(options: LoggerOptions): Logger {
 function prettyStream(destination: DestinationStream): DestinationStream {
   const { build } = createRequire(import.meta.url)("pino-pretty") as typeof import("pino-pretty");
   return build({ destination, ignore: "pid,hostname", translateTime: "HH:MM:ss.l", singleLine: true });
+}
+
+/** Escapes of a JSON text, and the pairs of backslashes that begin none. */
+const ESCAPES = /\\(?:u00[01][0-9a-f]|[bfr]|["\\/nt]|u[0-9a-f]{4})/g;
+
+/** Doubles escapes of control codes, which pino-pretty would decode. */
+export function readableLines(destination: DestinationStream): DestinationStream {
+  const shown = (found: string) => (/^\\[ubfr]/.test(found) ? `\\${found}` : found);
+  return { write: (line) => destination.write(line.replace(ESCAPES, shown)) };
 }
 
 /** More characters are written before the end of the turn. */
@@ -152,7 +162,7 @@ export function createLoggerTo(
         },
       },
     },
-    destination,
+    visibleLines(destination),
   );
   // pino does not pass a child's own fields to the formatter.
   const child: (this: unknown, fields: pino.Bindings, options?: pino.ChildLoggerOptions) => unknown =
@@ -168,6 +178,19 @@ export function writeLines(log: Logger, lines: string): void {
   (log as unknown as { readonly [pino.symbols.streamSym]: DestinationStream })[pino.symbols.streamSym].write(
     lines,
   );
+}
+
+/** Nearly all lines are ASCII, whose control codes JSON.stringify escapes. */
+const BEYOND_ASCII = /[^\n\x20-\x7e]/;
+
+/** Escapes the other characters that a terminal or a viewer would execute or not show. This changes no value of the JSON. */
+function visibleLines(destination: DestinationStream & { flushSync?: () => void }) {
+  const visible = (lines: string) => lines.split("\n").map(escapeInvisible).join("\n");
+  return {
+    write: (lines: string) => destination.write(BEYOND_ASCII.test(lines) ? visible(lines) : lines),
+    // Called by pino for a fatal line.
+    flushSync: () => destination.flushSync?.(),
+  };
 }
 
 type LogEntry = Parameters<LogFn>;
