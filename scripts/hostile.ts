@@ -28,7 +28,9 @@ Requests made from a seed at a service of its own, N at each target. Exit code 1
 that is not as documented, or growth of memory. With --shot the bytes of that one request are printed instead.
 
 "bodies" floods every route of the OpenAPI document and of the console's API, S seconds each (1 by default), with and without
-credentials: one-byte chunks, bodies that are never finished, slow ones, and many headers. --routes keeps the routes whose
+credentials: one-byte chunks, bodies that are never finished, slow ones, announced ones of the largest size, one byte each from many
+addresses, many headers, headers of 15 kB of each white space, and 1,000 pipelined requests whose answers are never read; at last every
+read of the API and of the console is asked for the worst records. --routes keeps the routes whose
 method and path contain TEXT. The flooder is a process of its own that runs only while nothing else wants the processor, and sends M Mbit/s of
 bodies (100 by default), as an attacker elsewhere would; the same flood at a process that only reads it shows what a full machine does
 alone. Exit code 1 when the service is not up at the end, when it had 512 MiB or more, or when the p99 of a neighbour's batches

@@ -11,6 +11,7 @@ import { inventoryRecord } from "../support/records.ts";
 import { startElsewhere } from "./elsewhere.ts";
 import type { FloodOrder, Visit } from "./flood-process.ts";
 import { type FloodedRoute, floodedRoutes } from "./flood-routes.ts";
+import { readWorst } from "./read-worst.ts";
 import { type ServiceProcess, startServiceProcess } from "./service-process.ts";
 import { takeArms } from "./take-arms.ts";
 
@@ -111,6 +112,21 @@ export async function floodBodies(options: FloodOptions): Promise<FloodReport> {
       };
       visited.push(seen);
       options.onRoute?.(seen);
+    }
+    if (options.routes === "") {
+      const read = await readWorst(service.address, arms.token, session, routes);
+      const times = neighbour.take();
+      during.push(...times);
+      const seen = {
+        name: `worst records, ${read.questions} reads`,
+        connections: read.answered,
+        pushes: times.length,
+        p99: p99Of(times),
+        rssMib: await service.residentMib(),
+      };
+      visited.push(seen);
+      options.onRoute?.(seen);
+      problems.push(...read.problems);
     }
     const isUp = await fetch(`${service.address}/readyz`).then(
       ({ status }) => status === 200,

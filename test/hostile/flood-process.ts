@@ -13,7 +13,16 @@ export interface Visit {
 export type FloodOrder = { readonly kind: "flood"; readonly visit: Visit } | { readonly kind: "sink" };
 
 /** Connections at once for each way and each kind of credentials; of one way so many may follow each other in a visit. */
-const AT_ONCE = { chunks: 3, held: 12, slow: 4, headers: 2 } as const;
+const AT_ONCE = {
+  chunks: 3,
+  held: 12,
+  slow: 4,
+  headers: 2,
+  pipelined: 6,
+  spaces: 15,
+  announced: 4,
+  addresses: 16,
+} as const;
 const REOPENED_MAX = 10;
 
 const CHUNKS = Buffer.from("1\r\nx\r\n".repeat(5_000));
@@ -23,6 +32,30 @@ const HELD_BYTES = 2 * 1_048_576;
 const HELD = Buffer.alloc(32_768, " ");
 const MANY_HEADERS = Array.from({ length: 1_800 }, (_, at) => `a${at % 10}: b`).join("\r\n");
 const SLOW_MS = 50;
+const PIPELINED = 1_000;
+/** The largest body, of which one byte is sent. */
+const ANNOUNCED_BYTES = 16_777_216;
+/** Headers whose values the service or a library splits, trims or matches. */
+const SPACED_HEADERS = [
+  "Accept",
+  "Accept-Encoding",
+  "Backfill-Id",
+  "Content-Encoding",
+  "Cookie",
+  "Forwarded",
+  "Idempotency-Key",
+  "If-None-Match",
+  "Origin",
+  "Prefer",
+  "Reply-To",
+  "Traceparent",
+  "X-Bellhop-Csrf",
+  "X-Correlation-Id",
+  "X-Forwarded-For",
+];
+/** Tab, space, no-break space and next line, as HTTP reads them. */
+const SPACES = ["\t", " ", "\u00a0", "\u0085"];
+const SPACED_BYTES = 15_000;
 const LINE_TURN_MS = 5;
 
 type Way = keyof typeof AT_ONCE;
@@ -77,7 +110,8 @@ class Line {
   }
 }
 
-type Begin = (socket: Socket, head: string, line: Line) => void;
+/** `at` counts the connections of a way. */
+type Begin = (socket: Socket, head: string, line: Line, at: number) => void;
 
 const WAYS: Readonly<Record<Way, Begin>> = {
   chunks(socket, head, line) {
@@ -96,7 +130,31 @@ const WAYS: Readonly<Record<Way, Begin>> = {
   headers(socket, head) {
     socket.write(`${head}${MANY_HEADERS}\r\n\r\n`);
   },
+  pipelined(socket, head) {
+    socket.pause();
+    socket.write(`${head}Content-Length: 0\r\n\r\n`.repeat(PIPELINED));
+  },
+  spaces(socket, head, _line, at) {
+    for (const space of SPACES) {
+      const value = `a${space.repeat(SPACED_BYTES)}b`;
+      const request = `${head}${SPACED_HEADERS[at]}: ${value}\r\nContent-Length: 0\r\n\r\n`;
+      socket.write(Buffer.from(request, "latin1"));
+    }
+  },
+  announced(socket, head) {
+    socket.write(`${head}Content-Length: ${ANNOUNCED_BYTES}\r\n\r\n[`);
+  },
+  addresses(socket, head) {
+    socket.write(`${head}Content-Length: 100\r\n\r\ng`);
+  },
 };
+
+/** Each connection of `addresses` comes from an address of its own; the others of all visits share one. */
+let addressesUsed = 0;
+function nextAddress(): string {
+  addressesUsed += 1;
+  return `127.${1 + ((addressesUsed >> 14) % 250)}.${(addressesUsed >> 7) % 128}.${2 + (addressesUsed % 128)}`;
+}
 
 /** Floods in every way at once; answers how many connections there were. */
 async function flood({ port, heads, milliseconds, megabitsPerSecond }: Visit): Promise<number> {
@@ -104,21 +162,22 @@ async function flood({ port, heads, milliseconds, megabitsPerSecond }: Visit): P
   const line = new Line(megabitsPerSecond);
   let isOver = false;
   let opened = 0;
-  const begin = (way: Way, head: string, left: number) => {
+  const begin = (way: Way, head: string, at: number, left: number) => {
     if (isOver) return;
     opened += 1;
-    const socket = connect({ port, host: "127.0.0.1" });
+    const from = way === "addresses" ? { localAddress: nextAddress() } : {};
+    const socket = connect({ port, host: "127.0.0.1", ...from });
     open.add(socket);
     socket.on("error", () => undefined).resume();
-    socket.once("connect", () => WAYS[way](socket, head, line));
+    socket.once("connect", () => WAYS[way](socket, head, line, at));
     socket.once("close", () => {
       open.delete(socket);
-      if (left > 0) begin(way, head, left - 1);
+      if (left > 0) begin(way, head, at, left - 1);
     });
   };
   for (const head of heads) {
     for (const [way, count] of Object.entries(AT_ONCE) as [Way, number][]) {
-      for (let one = 0; one < count; one += 1) begin(way, head, REOPENED_MAX);
+      for (let one = 0; one < count; one += 1) begin(way, head, one, REOPENED_MAX);
     }
   }
   await new Promise((resolve) => setTimeout(resolve, milliseconds));
