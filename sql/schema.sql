@@ -62,6 +62,7 @@ create table bellhop.audit_entry (
 create table bellhop.auth_epoch (
   only_row boolean default true not null,
   epoch bigint default 0 not null,
+  denials_deleted_until timestamp with time zone default '-infinity'::timestamp with time zone not null,
   constraint auth_epoch_only_row_check CHECK (only_row),
   constraint auth_epoch_pkey PRIMARY KEY (only_row)
 );
@@ -202,6 +203,7 @@ create table bellhop.denied_token (
   jti text collate "C" not null,
   client_id text collate "C",
   expires_at timestamp with time zone not null,
+  denied_at timestamp with time zone default clock_timestamp() not null,
   changed_epoch bigint not null,
   constraint denied_token_pkey PRIMARY KEY (jti)
 );

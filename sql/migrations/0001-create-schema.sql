@@ -273,7 +273,9 @@ set local search_path = bellhop;
 -- of their last change). Nodes look at it at most once a second; nothing else is read while it stands still.
 create table auth_epoch (
   only_row boolean primary key default true check (only_row),
-  epoch bigint not null default 0
+  epoch bigint not null default 0,
+  -- Tokens issued until then may have been revoked: entries of denied_token that were made until then are deleted.
+  denials_deleted_until timestamptz not null default '-infinity'
 );
 insert into auth_epoch default values;
 
@@ -337,6 +339,7 @@ create table denied_token (
   jti text collate "C" primary key,
   client_id text collate "C",
   expires_at timestamptz not null,
+  denied_at timestamptz not null default clock_timestamp(),
   changed_epoch bigint not null
 );
 create index denied_token_changed on denied_token (changed_epoch);

@@ -87,13 +87,22 @@ function isPast(directory: Directory, token: VerifiedToken): boolean {
 
 function isStillGood(directory: Directory, token: VerifiedToken): boolean {
   if (isPast(directory, token)) return false;
-  return directory.findKey(token.kid) !== undefined && !directory.isDenied(token.tokenId);
+  return directory.findKey(token.kid) !== undefined && !directory.isDenied(token);
 }
 
 /** An hour after the expiry, no node's clock can consider the token valid. */
+const READ_DEAD_DENIALS = namedStatement(
+  "read-dead-denials",
+  `select max(expires_at)::text as until, max(denied_at)::text as "deniedAt" from bellhop.denied_token where expires_at < clock_timestamp() - interval '1 hour'`,
+);
+/** Before the deletion: if the clock was ahead and goes back, the tokens are not yet expired. */
+const NOTE_DELETED_DENIALS = namedStatement(
+  "note-deleted-denials",
+  `update bellhop.auth_epoch set denials_deleted_until = greatest(denials_deleted_until, $1)`,
+);
 const DELETE_DEAD_DENIALS = namedStatement(
   "delete-dead-denials",
-  `delete from bellhop.denied_token where expires_at < clock_timestamp() - interval '1 hour'`,
+  `delete from bellhop.denied_token where expires_at <= $1`,
 );
 
 /** The settings used for authentication. */
@@ -181,7 +190,7 @@ export function createAuthenticator(options: AuthenticatorOptions) {
     const token = tokenOf(principal);
     // Not the expiry: a request that began in time may end.
     if (token === undefined || directory.findKey(token.kid) === undefined) return undefined;
-    if (directory.isDenied(token.tokenId)) return undefined;
+    if (directory.isDenied(token)) return undefined;
     const client = directory.findClient(token.clientId);
     const use = (found: ClientFacts | undefined) =>
       found === undefined || found.revoked ? undefined : principalOf({ token, client: found });
@@ -276,7 +285,12 @@ async function ensureSigningKey(pool: Pool, cipher: SecretCipher, directory: Dir
 
 /** Deletes denials of expired tokens, and private parts of keys that no longer sign. */
 async function deleteExpired(pool: Pool): Promise<void> {
-  await pool.query(DELETE_DEAD_DENIALS);
+  const [dead] = (await pool.query<{ until: string | null; deniedAt: string | null }>(READ_DEAD_DENIALS))
+    .rows;
+  if (dead?.until != null) {
+    await pool.query({ ...NOTE_DELETED_DENIALS, values: [dead.deniedAt] });
+    await pool.query({ ...DELETE_DEAD_DENIALS, values: [dead.until] });
+  }
   await pool.query(WIPE_RETIRED_KEYS);
 }
 

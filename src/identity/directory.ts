@@ -42,7 +42,9 @@ export class BoundedMap<Key, Value> {
 /** Read at most twice a second by each thread, except for unknown key ids. Also reads the clock: only the database's clock dates tokens. */
 const READ_EPOCH = namedStatement(
   "read-auth-epoch",
-  `select epoch::text as epoch, extract(epoch from clock_timestamp())::float8 * 1000 as "nowMs" from bellhop.auth_epoch`,
+  `select epoch::text as epoch, extract(epoch from clock_timestamp())::float8 * 1000 as "nowMs",
+    extract(epoch from denials_deleted_until)::float8 * 1000 as "deletedUntilMs"
+  from bellhop.auth_epoch`,
 );
 const LIST_CHANGED_CLIENTS = namedStatement(
   "list-changed-clients",
@@ -50,9 +52,10 @@ const LIST_CHANGED_CLIENTS = namedStatement(
 );
 const LIST_DENIED_TOKENS = namedStatement(
   "list-denied-tokens",
-  `select jti, extract(epoch from expires_at)::float8 * 1000 as "expiresAtMs"
+  `select jti, extract(epoch from expires_at)::float8 * 1000 as "expiresAtMs",
+    extract(epoch from denied_at)::float8 * 1000 as "deniedAtMs"
   from bellhop.denied_token
-  where changed_epoch > $1 and expires_at > clock_timestamp()`,
+  where changed_epoch > $1`,
 );
 const READ_CLIENT_FACTS = readStatement(new URL("./sql/read-client-facts.sql", import.meta.url));
 
@@ -96,7 +99,7 @@ export type Directory = ReturnType<typeof createDirectory>;
  */
 export function createDirectory(pool: Pool, cipher: SecretCipher, changes: SharedCounter) {
   const clients = new BoundedMap<string, ClientFacts>(CLIENTS_MAX);
-  const denied = new Map<string, number>();
+  const denied = new Denials();
   let keys = new Map<string, SigningKey>();
   let peppers: Peppers | undefined;
   let epoch = "-1";
@@ -115,19 +118,19 @@ export function createDirectory(pool: Pool, cipher: SecretCipher, changes: Share
     const changed = await pool.query<{ clientId: string }>({ ...LIST_CHANGED_CLIENTS, values: [since] });
     changesSeen += 1;
     for (const { clientId } of changed.rows) clients.delete(clientId);
-    await loadDenials(pool, denied, since);
-    forgetDeadDenials(denied, now());
+    await denied.load(pool, since, now());
     changesSeen += 1;
   }
 
   async function readChanges(): Promise<void> {
     const askedAtMs = performance.now();
     changesAsked = changes.value;
-    const [answer] = (await pool.query<{ epoch: string; nowMs: number }>(READ_EPOCH)).rows;
+    const [answer] = (await pool.query<EpochRow>(READ_EPOCH)).rows;
     const answeredAtMs = performance.now();
     if (answer === undefined) throw new Error("bellhop.auth_epoch has no row: the migrations did not run");
     // The clock was read between request and response: their midpoint is wrong by at most half the round trip.
     clock = { databaseMs: answer.nowMs, readAtMs: (askedAtMs + answeredAtMs) / 2 };
+    denied.forgottenUntil(answer.deletedUntilMs);
     if (answer.epoch !== epoch) await loadChanges(epoch);
     epoch = answer.epoch;
     knownAtMs = askedAtMs;
@@ -194,17 +197,10 @@ export function createDirectory(pool: Pool, cipher: SecretCipher, changes: Share
       if (peppers === undefined) throw new Error("the installation has no pepper yet");
       return peppers;
     },
-    isDenied: (tokenId: string) => denied.has(tokenId),
+    isDenied: (token: DatedToken) => denied.has(token),
     /** Synchronous if the client is cached. */
     findClient: (clientId: string) => currentOrNone(clients.get(clientId), now()) ?? readClient(clientId),
   };
-}
-
-/** Adds the denials since an epoch. */
-async function loadDenials(pool: Pool, denied: Map<string, number>, since: string): Promise<void> {
-  const asked = { ...LIST_DENIED_TOKENS, values: [since] };
-  const { rows } = await pool.query<{ jti: string; expiresAtMs: number }>(asked);
-  for (const { jti, expiresAtMs } of rows) denied.set(jti, expiresAtMs);
 }
 
 /** The key if tokens signed with it are valid. */
@@ -257,9 +253,51 @@ function singleFlight(start: () => Promise<void>) {
   return { run, runAgain, runThrottled };
 }
 
-/** Denials are kept a minute longer than the token lives, well beyond the tolerance for token times. */
-const DENIAL_OUTLIVES_MS = 60_000;
+interface EpochRow {
+  readonly epoch: string;
+  readonly nowMs: number;
+  readonly deletedUntilMs: number;
+}
 
-function forgetDeadDenials(denied: Map<string, number>, nowMs: number): void {
-  for (const [jti, expiresAtMs] of denied) if (expiresAtMs + DENIAL_OUTLIVES_MS < nowMs) denied.delete(jti);
+interface DatedToken {
+  readonly tokenId: string;
+  /** In seconds since 1970. */
+  readonly issuedAt: number;
+}
+
+interface Denial {
+  readonly jti: string;
+  readonly expiresAtMs: number;
+  readonly deniedAtMs: number;
+}
+
+/** Longer than any token lives, so that no live token is older than a forgotten denial. */
+const DENIAL_OUTLIVES_MS = 2 * 3_600_000;
+
+/**
+ * The revoked tokens. Denials of long expired tokens are forgotten; a token that was issued before one of those was made counts as
+ * denied: it can only be live if the clock was ahead and went back.
+ */
+class Denials {
+  readonly #denials = new Map<string, Denial>();
+  #forgottenUntilMs = Number.NEGATIVE_INFINITY;
+
+  has({ tokenId, issuedAt }: DatedToken): boolean {
+    return this.#denials.has(tokenId) || issuedAt * 1000 <= this.#forgottenUntilMs;
+  }
+
+  forgottenUntil(ms: number): void {
+    this.#forgottenUntilMs = Math.max(this.#forgottenUntilMs, ms);
+  }
+
+  /** Adds the denials since an epoch. */
+  async load(pool: Pool, since: string, nowMs: number): Promise<void> {
+    const { rows } = await pool.query<Denial>({ ...LIST_DENIED_TOKENS, values: [since] });
+    for (const denial of rows) this.#denials.set(denial.jti, denial);
+    for (const { jti, expiresAtMs, deniedAtMs } of this.#denials.values()) {
+      if (expiresAtMs + DENIAL_OUTLIVES_MS >= nowMs) continue;
+      this.forgottenUntil(deniedAtMs);
+      this.#denials.delete(jti);
+    }
+  }
 }

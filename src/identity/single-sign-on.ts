@@ -64,7 +64,9 @@ export class SingleSignOn {
         idTokenExpected: true,
       });
       const claims = tokens.claims() as oidc.IDToken;
-      const { sub, iss: issuer } = claims;
+      const { sub, iss: issuer, azp } = claims;
+      // Issued to another client of the provider (OpenID Connect Core, section 3.1.3.7), which our audience does not exclude.
+      if (azp !== undefined && azp !== this.#settings.clientId) throw new SignOnRefused("provider");
       const asks = claims["email"] === undefined && provider.serverMetadata().userinfo_endpoint !== undefined;
       const about = asks ? await oidc.fetchUserInfo(provider, tokens.access_token, sub) : claims;
       const { email, email_verified: isVerified } = about;

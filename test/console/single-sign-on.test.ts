@@ -7,11 +7,13 @@ import { type OpenIdProvider, startOpenIdProvider } from "../support/openid-prov
 import { type Answer, startTestService, type TestService } from "../support/service.ts";
 
 /** Who may log in at the provider, by the name that its login form takes. */
-const ACCOUNTS: Readonly<Record<string, { readonly email: string; readonly email_verified: boolean }>> = {
+const ACCOUNTS: Parameters<typeof startOpenIdProvider>[0] = {
   anna: { email: "Anna@hotel.example", email_verified: true },
   unverified: { email: "anna@hotel.example", email_verified: false },
   newcomer: { email: "anna@hotel.example", email_verified: true },
   stranger: { email: "stranger@elsewhere.example", email_verified: true },
+  ours: { email: "ours@hotel.example", email_verified: true, azp: "bellhop" },
+  theirs: { email: "theirs@hotel.example", email_verified: true, azp: "another" },
   kelvin: { email: "\u212Aim@hotel.example", email_verified: true },
 };
 
@@ -160,6 +162,11 @@ test("a response is accepted once, unmodified, and only from the browser that be
   const back = new URL("/console/api/oidc/callback", service.address);
   back.search = new URLSearchParams({ error: "access_denied", state, iss: issuer }).toString();
   assert.equal(refusalOf(await denied.go(back)), "denied");
+});
+
+test("an ID token issued to another client of the provider is refused", async () => {
+  assert.equal(refusalOf((await signOn("ours")).response), "unknown");
+  assert.equal(refusalOf((await signOn("theirs")).response), "provider");
 });
 
 test("an operator without a local password has none to guess, and an admin can remove the account", async () => {

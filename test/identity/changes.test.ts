@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { decodeJwt, decodeProtectedHeader } from "jose";
+import pg from "pg";
 import { revokeClient, rotateSecret, showClient, updateClient } from "../../src/identity/client-admin.ts";
 import { listKeys, rotateKey } from "../../src/identity/key-admin.ts";
 import { permits } from "../../src/identity/permissions.ts";
@@ -50,6 +51,28 @@ describe("changes of clients, secrets, keys and tokens", () => {
     assert.equal(await statusWith(service.url, token), 403);
     await waitUntil(async () => (await statusWith(other.url, token)) === 403, SPREAD_MS);
     assert.equal((await requestToken(service.url, client)).status, 401);
+  });
+
+  it("refuses a revoked token also after the clock was hours ahead, a node restarted, and the clock went back", async (t) => {
+    const client = await newTestClient(service.admin);
+    const revoked = await takeToken(service.url, client);
+    await revokeToken(service.admin, revoked);
+    await service.pool.query(`create schema ahead; create function ahead.clock_timestamp() returns timestamptz
+      language sql as $$ select pg_catalog.clock_timestamp() + interval '3 hours' $$`);
+    const options = "-c search_path=ahead,pg_catalog";
+    const pool = new pg.Pool({ connectionString: service.database.url, options });
+    t.after(() => pool.end());
+    const ahead = await startAuthNode({ ...service.database, pool });
+    await ahead.stop();
+    const { rows } = await service.pool.query("select from bellhop.denied_token");
+    assert.equal(rows.length, 0);
+    const restarted = await startAuthNode(service.database);
+    t.after(restarted.stop);
+    assert.equal(await statusWith(restarted.url, revoked), 403);
+    await waitUntil(
+      async () => (await statusWith(restarted.url, await takeToken(restarted.url, client))) === 200,
+      SPREAD_MS,
+    );
   });
 
   it("applies changed scopes and grants to tokens that are out already", async () => {

@@ -6,6 +6,8 @@ import type { SingleSignOnSettings } from "../../src/identity/single-sign-on.ts"
 interface Account {
   readonly email: string;
   readonly email_verified: boolean;
+  /** The party that the ID token says it was issued to. */
+  readonly azp?: string;
 }
 
 export interface OpenIdProvider {
@@ -39,7 +41,7 @@ export async function startOpenIdProvider(
             response_types: ["code"],
           },
         ],
-        claims: { openid: ["sub"], email: ["email", "email_verified"] },
+        claims: { openid: ["sub", "azp"], email: ["email", "email_verified"] },
         pkce: { required: () => true },
         findAccount: (_context, id) => ({ accountId: id, claims: () => ({ sub: id, ...accounts[id] }) }),
       });
