@@ -31,6 +31,9 @@ const UNCOUNTED_MAX = 200;
 const PARSED_MAX = 8 * 1_048_576;
 const RECORD_MAX = 65_536;
 const PAUSE_AFTER = 131_072;
+/** Records whose stays are read without a pause, and stays with the night of one record: a hostile one may list a thousand. */
+const READ_AT_ONCE = 20;
+const STAYS_MAX = 20;
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -110,7 +113,7 @@ export function readStaysOf(record: Json, night: string): ReadStay[] {
       ? [{ ...codes, arrival: first, departure: last, isGuess: true }]
       : [];
   });
-  return stays;
+  return stays.slice(0, STAYS_MAX);
 }
 
 /** The record's stays that arrive and depart on the date. */
@@ -329,16 +332,18 @@ export async function readWithheldRecords(
   for (const [key, version] of await readReservationVersions(on, property, [...unread], at))
     versions.set(key, version);
   const seen = new Set<string>();
-  return read.flatMap(({ of, key, record }): WithheldRecord[] => {
+  const found: WithheldRecord[] = [];
+  for (const [number, { of, key, record }] of read.entries()) {
+    if (number % READ_AT_ONCE === 0) await new Promise((resume) => setImmediate(resume));
     const version = of.resource === "reservations" && key !== null ? versions.get(key) : undefined;
     const withheld = withheldOf(of, key, record, night, statuses, version);
-    if (withheld === undefined) return [];
     // A feed may send the same invalid record every night.
     const name = JSON.stringify([of.reason, of.resource, key ?? of.requestId]);
-    if (seen.has(name)) return [];
+    if (withheld === undefined || seen.has(name)) continue;
     seen.add(name);
-    return [withheld];
-  });
+    found.push(withheld);
+  }
+  return found;
 }
 
 /** Undefined if the record does not concern the night, or another version has replaced it. */
