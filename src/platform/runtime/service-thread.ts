@@ -1,6 +1,7 @@
 import { setFlagsFromString } from "node:v8";
 import { Worker } from "node:worker_threads";
 import type { Role } from "../db/coordination.ts";
+import { OperatorError } from "../errors/operator-error.ts";
 import {
   createLogger,
   createLoggerTo,
@@ -115,10 +116,8 @@ export class ServiceThread<Theirs extends ThreadCalls> {
     this.#channel = new Channel(this.#worker, { ...main, log: (lines: string) => writeLines(log, lines) });
     const { promise, resolve } = Promise.withResolvers<Error>();
     this.died = promise;
-    this.#worker.on("error", (cause) =>
-      this.#end(new Error(`The thread ${name} failed.`, { cause }), resolve),
-    );
-    this.#worker.once("exit", () => this.#end(new Error(`The thread ${name} ended unexpectedly.`), resolve));
+    this.#worker.on("error", (cause) => this.#end(threadFailure(name, cause, parts.heapMbMax), resolve));
+    this.#worker.once("exit", (code) => this.#end(threadEnd(name, code), resolve));
   }
 
   /** As `Channel.call`. */
@@ -149,4 +148,29 @@ export class ServiceThread<Theirs extends ThreadCalls> {
     this.#leaving = true;
     died(error);
   }
+}
+
+/** A defect, which shows its stack, unless the machine lacked something. */
+export function threadFailure(name: string, cause: unknown, heapMbMax: number): Error {
+  switch ((cause as NodeJS.ErrnoException | undefined)?.code) {
+    case "ERR_WORKER_OUT_OF_MEMORY":
+      return new OperatorError(
+        `The thread ${name} failed: it used up its ${heapMbMax} MB of memory. A higher BODIES_IN_FLIGHT_BYTES raises that; please report it.`,
+        { cause },
+      );
+    case "ERR_WORKER_INIT_FAILED":
+      return new OperatorError(
+        `The thread ${name} failed to start (${(cause as Error).message}): raise the limits of threads, memory and open files of this process.`,
+        { cause },
+      );
+    default:
+      return new Error(`The thread ${name} failed.`, { cause });
+  }
+}
+
+/** It ended without an error of its own. */
+export function threadEnd(name: string, code: number): Error {
+  return new OperatorError(
+    `The thread ${name} ended with exit code ${code}. The log lines above give the reason; if there are none, this process lacks memory, threads or open files: raise their limits.`,
+  );
 }

@@ -1,11 +1,13 @@
 import { spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
-import { access, chmod, constants, link, mkdir, open, rm, stat, writeFile } from "node:fs/promises";
+import { access, chmod, constants, link, mkdir, open, rm, stat, statfs, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { OperatorError } from "../../errors/operator-error.ts";
 import { makeDirectory } from "../../runtime/make-directory.ts";
 import { demandOwnDirectory, readOwnFile } from "../../runtime/own-files.ts";
+
+const MIB = 1_048_576;
 
 /** The account of the server if the service runs as root, as which PostgreSQL refuses to run. */
 export interface ServerUser {
@@ -95,6 +97,7 @@ export async function prepareHome(dataDir: string): Promise<ServerHome> {
   await demandOwnDirectory(dataDir, "DATA_DIR", ["postgres"]).catch(refuse);
   const directory = await locate(dataDir, isRoot);
   const dataDirectory = join(directory, "postgres");
+  await demandSpace(directory, await exists(dataDirectory));
   const user = chooseServerUser((await exists(dataDirectory)) ? dataDirectory : undefined);
   if (user !== undefined && !canEnter(user, directory)) {
     throw new EmbeddedPostgresError(
@@ -121,6 +124,23 @@ function readOrCreatePassword(path: string): Promise<string> {
 function refuse(error: unknown): never {
   if (error instanceof OperatorError) throw new EmbeddedPostgresError(error.message, { cause: error });
   throw error;
+}
+
+/** A new cluster takes 46 MB; below MIN_FREE_DISK_MIB it would accept nothing. */
+const NEW_CLUSTER_BYTES = 64 * MIB;
+/** PostgreSQL starts on an almost full disk, but its locks and its log need some pages. */
+const RESTART_BYTES = MIB / 16;
+
+async function demandSpace(directory: string, hasCluster: boolean): Promise<void> {
+  const { bavail, bsize } = await statfs(directory);
+  const needed = hasCluster ? RESTART_BYTES : NEW_CLUSTER_BYTES;
+  if (bavail * bsize >= needed) return;
+  const free = `The disk of ${directory} is full: ${Math.floor((bavail * bsize) / MIB)} MiB are free`;
+  throw new EmbeddedPostgresError(
+    hasCluster
+      ? `${free}. Free some space and start again; accepted batches are kept.`
+      : `${free}, and a new database needs ${NEW_CLUSTER_BYTES / MIB}. Free some space, or set DATA_DIR to another disk.`,
+  );
 }
 
 /** Whether DATA_DIR contains or names a cluster. Creates nothing. */
