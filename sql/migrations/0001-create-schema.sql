@@ -611,6 +611,9 @@ insert into bellhop.instance (name, value)
 select name, replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', '')
 from (values ('privacy.list'), ('privacy.names')) as key (name);
 
+-- The rules by which the night ledger is derived (src/apply/ledger/derivation.ts).
+insert into bellhop.instance (name, value) values ('ledger.derivation', '2');
+
 -- The schema that a replay can rebuild from the log: positions, current records, versions.
 create schema bellhop_state;
 set local search_path = bellhop_state;

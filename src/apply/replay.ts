@@ -17,6 +17,7 @@ import {
   readPart,
 } from "./backlog.ts";
 import { LeaseStatements } from "./leases.ts";
+import { writeDerivation } from "./ledger/derivation.ts";
 import { openStateSession, planByKeys } from "./state/look-up.ts";
 import { VERSION_TABLES } from "./state/record.ts";
 import {
@@ -267,6 +268,7 @@ async function swap(
   const corrected = await numberCorrections(client, schema, BUCKET_COUNT);
   const formerSchema = `${schema}_former`;
   await swapStateSchema(client, schema, formerSchema, keepsLedger);
+  if (!keepsLedger) await writeDerivation(client);
   const unboundViews = await rebindViews(client);
   await client.query(
     "update bellhop.bucket_lease set epoch = epoch + 1, backend_pid = null, backend_start = null",

@@ -84,7 +84,7 @@ type StockColumn = (typeof STOCK)[number];
 type Stock = Readonly<Record<StockColumn, number | null>>;
 
 /** The divisor of occupancy and RevPAR; null if no capacity is reported or none remains. */
-export function baseOf(
+function baseOf(
   { capacity, outOfOrder }: Pick<OnTheBooksItem, "capacity" | "outOfOrder">,
   { occupancyBase }: Pick<PropertySettings, "occupancyBase">,
 ): number | null {

@@ -85,7 +85,7 @@ interface ShareLink {
 }
 
 /** What linked shares are compared as on each night: shares that are linked, also by way of others, as one. */
-export function comparedShares(links: readonly ShareLink[]): readonly [string[], string[], string[]] {
+function comparedShares(links: readonly ShareLink[]): readonly [string[], string[], string[]] {
   const [nights, shares, comparedAs]: [string[], string[], string[]] = [[], [], []];
   for (const [night, ofNight] of Map.groupBy(links, (link) => link.night)) {
     const parents = new Map<string, string>();

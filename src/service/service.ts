@@ -1,4 +1,5 @@
 import { hostname } from "node:os";
+import { derivationAdvice } from "../apply/ledger/derivation.ts";
 import { VERSION_WINDOWS } from "../apply/state/write-versions.ts";
 import type { Config } from "../config.ts";
 import { type Authenticator, createAuthenticator } from "../identity/authenticator.ts";
@@ -115,6 +116,8 @@ async function startInOrder(
   });
   stops.push(() => database.close());
   const { pool } = database;
+  const advice = await derivationAdvice(pool);
+  if (advice !== undefined) log.warn(advice);
   const shared = allocateSharedState(config.applyWriters);
   const addresses = new ListeningAddresses(config);
   const leaving = new SharedCounter(shared.leaving);

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { derivationAdvice } from "../../src/apply/ledger/derivation.ts";
 import { replay } from "../../src/apply/replay.ts";
 import { nightEntriesOf } from "../../src/apply/state/state-schema.ts";
 import { ShardMap } from "../../src/platform/db/citus/shard-groups.ts";
@@ -109,6 +110,36 @@ describe("quarantine and replay", () => {
       await bench.rows("select nspname from pg_namespace where nspname like 'bellhop_replay%'"),
       [],
     );
+  });
+
+  test("derives by today's rules what was derived by earlier ones", async () => {
+    const { pool } = bench.database;
+    assert.equal(await derivationAdvice(pool), undefined);
+    const rates = [{ rateValue: "60" }];
+    const stay = { arrivalDate: "2026-05-01", departureDate: "2026-05-03", roomTypeCode: "DLX", rates };
+    const sharer = {
+      ...reservation("SHARER", at(1), "x"),
+      numberOfRooms: 0,
+      shareId: "S",
+      roomStays: [stay],
+    };
+    await bench.acceptAndApply([sharer]);
+    const roomsOf = () =>
+      bench.rows(
+        `select sum(rooms)::integer as rooms, sum(room_revenue)::float8 as revenue
+        from ${nightEntriesOf("bellhop_state", "key = 'SHARER'")} as entry`,
+      );
+    assert.deepEqual(await roomsOf(), [{ rooms: 1, revenue: 60 }]);
+    // As the rules before did: a sharer of 0 rooms had no room and no revenue.
+    await bench.rows("update bellhop_state.night_entry set rooms = 0, room_revenue = 0 where key = 'SHARER'");
+    await bench.rows("update bellhop.instance set value = '1' where name = 'ledger.derivation'");
+    assert.match((await derivationAdvice(pool)) ?? "", /bellhop replay --swap/);
+    assert.equal((await runReplay()).equal, false);
+    assert.match((await derivationAdvice(pool)) ?? "", /bellhop replay --swap/);
+    const { formerSchema } = await runReplay(true);
+    await bench.rows(`drop schema ${formerSchema} cascade`);
+    assert.deepEqual(await roomsOf(), [{ rooms: 1, revenue: 60 }]);
+    assert.equal(await derivationAdvice(pool), undefined);
   });
 
   test("finds a current record that differs from the log, and a lost version", async () => {

@@ -122,7 +122,7 @@ export function naiveDate(reservation: NaiveReservation, date: string): NaiveDat
   const ofDayUse = reported !== undefined && nights.length > 0 ? null : reported;
   return {
     nights: partsOf(nights, rooms, reported, date),
-    dayUses: partsOf(dayUses, rooms, ofDayUse, date),
+    dayUses: partsOf(dayUses, rooms, ofDayUse, date).map((part) => ({ ...part, gross: null })),
     outside: nights.length + dayUses.length === 0 && daily !== 0n ? daily : null,
   };
 }

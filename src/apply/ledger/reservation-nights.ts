@@ -460,7 +460,8 @@ function addStay(runs: NightRun[], stay: OneStay, isBooked: boolean): void {
       adults: countOf(stay.adults * guests),
       children: countOf(stay.children * guests),
       roomRevenue: daily === undefined ? timesWhole(stay.net[day] ?? null, rooms) : daily,
-      grossRoomRevenue: timesWhole(stay.gross[day] ?? null, rooms),
+      // Revenue without a room night is net only.
+      grossRoomRevenue: stay.isDayUse ? null : timesWhole(stay.gross[day] ?? null, rooms),
       codes,
     };
     if (last !== undefined && continues(last, run)) {

@@ -1,4 +1,5 @@
 import type pg from "pg";
+import { derivationAdvice } from "../../apply/ledger/derivation.ts";
 import { VERSION_WINDOWS } from "../../apply/state/write-versions.ts";
 import { type Config, SANDBOX_CLIENT_CODE } from "../../config.ts";
 import { type KeySummary, listKeys, readSecretState, type SecretState } from "../../identity/key-admin.ts";
@@ -538,6 +539,20 @@ const leftovers = rowCheck<Leftovers>("leftovers", LEFTOVERS, (found, { config }
   ),
 );
 
+const derivation: Check = {
+  name: "ledger",
+  run: async ({ database: { pool } }) => {
+    const advice = await derivationAdvice(pool);
+    if (advice === undefined) return ok("ledger.derivation", "Figures follow the rules of this version.");
+    return warning(
+      "ledger.derivation",
+      advice,
+      "Figures of earlier and later records are counted by different rules (docs/figures.md).",
+      "bellhop replay --swap. If retention has deleted payloads, the earlier figures stay as they are.",
+    );
+  },
+};
+
 /** Checks of Bellhop's tables, which require this version's migrations. */
 export const SCHEMA_CHECKS: readonly Check[] = [
   tables,
@@ -545,6 +560,7 @@ export const SCHEMA_CHECKS: readonly Check[] = [
   keys,
   secrets,
   appliers,
+  derivation,
   logWriters,
   quarantine,
   erasures,
