@@ -14,14 +14,19 @@ export interface FloodedRoute {
 
 const METHODS = ["get", "post", "put", "patch", "delete"];
 
-/** Every operation of the document, every route of the console's API, and an address that there is not. */
+/** Built files and made texts. */
+const PAGES = ["/", "/docs", "/docs/guides/quickstart", "/console", "/openapi.json"];
+
+/** Every operation of the document, every page, every route of the console's API, and an address that there is not. */
 export async function floodedRoutes(document: OpenApiDocument): Promise<FloodedRoute[]> {
   const documented = Object.entries(document.paths).flatMap(([path, item]) =>
     Object.keys(item as object)
       .filter((method) => METHODS.includes(method))
       .map((method) => ({ method: method.toUpperCase(), path, isConsole: false })),
   );
-  return [...documented, ...(await consoleRoutes()), { method: "POST", path: "/nowhere", isConsole: false }];
+  const pages = PAGES.map((path) => ({ method: "GET", path, isConsole: false }));
+  const nowhere = { method: "POST", path: "/nowhere", isConsole: false };
+  return [...documented, ...(await consoleRoutes()), ...pages, nowhere];
 }
 
 /** The table as the service makes it: registering reads nothing of what the routes work with. */

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import type { OpenApiDocument } from "../../src/platform/http/openapi/model.ts";
+import { floodedRoutes } from "../hostile/flood-routes.ts";
 import { errorObject } from "../support/error-object.ts";
 import { holdAppends } from "../support/held-appends.ts";
 import { type RawAnswer, RawConnection } from "../support/raw-http.ts";
@@ -208,6 +210,25 @@ describe("one connection, many requests", () => {
     assert.equal((await service.post("inventories", body)).status, 202);
     connection.destroy();
   });
+});
+
+test("every route answers pipelined requests with 15 kB of white space in a header", async () => {
+  const spaced = [
+    ["Accept-Encoding", "\t"],
+    ["Prefer", "\u00a0"],
+    ["Cookie", " "],
+    ["X-Forwarded-For", "\u0085"],
+  ] as const;
+  const document = (await service.get("/openapi.json", { as: null })).json() as unknown as OpenApiDocument;
+  for (const { method, path } of await floodedRoutes(document)) {
+    const start = `${method} ${path.replaceAll(/\{\w+\}/g, "x")} HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n`;
+    const connection = await RawConnection.open(service.address);
+    connection.write(
+      spaced.map(([name, space]) => `${start}${name}: a${space.repeat(15_000)}b\r\n\r\n`).join(""),
+    );
+    for (const _ of spaced) assert.ok((await connection.answer()).status < 500, `${method} ${path}`);
+    connection.destroy();
+  }
 });
 
 describe("requests with ambiguous framing", () => {
