@@ -97,7 +97,7 @@ const WRONG: readonly (readonly [line: string, said: RegExp])[] = [
   ["client __proto__", /Unknown command "__proto__"/],
   ["client list --frob", /^bellhop client list: Unknown option '--frob'\. See bellhop client list --help\./],
   ["client create", /--name is missing/],
-  ["client create --nam X", /Unknown option '--nam'\. Did you mean --name\?/],
+  ["token --for 10m", /--for need a CLIENT_ID/],
   ["client create --name", /--name needs a value\./],
   ["client create --name --json", /--name needs a value; write --name=--json if --json is meant\./],
   ["client create --name X --rate -1", /--rate needs a value; write --rate=-1 if -1 is meant\./],

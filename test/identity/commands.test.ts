@@ -182,7 +182,7 @@ describe("the commands on clients, tokens and keys", () => {
         ["create", "--name", "A", "--grant", "A/*", "--expires", "soon"],
         /--expires must be a duration/,
       ],
-      ["token", [], /CLIENT_ID is missing/],
+      ["token", ["--for", "10m"], /--for need a CLIENT_ID/],
       ["token", ["revoke"], /TOKEN is missing/],
       ["key", ["rotate", "--leaked", "--announce", "1h"], /--announce cannot be combined with --leaked/],
     ];

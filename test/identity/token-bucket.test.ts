@@ -26,7 +26,7 @@ describe("the limit of token requests", () => {
     assert.deepEqual(await seventh.json(), {
       error: "temporarily_unavailable",
       error_description:
-        "rate limit exceeded: 6 of 6 tokens are used; the next one is available in 10 minutes. Reuse each token until it expires.",
+        "rate limit exceeded: 6 of 6 tokens are used; the next one is available in 10 minutes. Store the token and reuse it between runs until it expires.",
     });
     assert.match(seventh.headers.get("content-type") ?? "", /^application\/json/);
     const retryAfter = Number(seventh.headers.get("retry-after"));
