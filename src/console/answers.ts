@@ -187,7 +187,7 @@ export interface PortfolioFigures {
   /** Of the nights with a reported capacity; null if there are none. */
   readonly occupancy: string | null;
   readonly amounts: readonly PortfolioAmounts[];
-  /** Since this time yesterday and seven days ago. */
+  /** Since the end of yesterday's business day, and of the business day seven days ago. */
   readonly pickup: Readonly<Record<"day" | "week", PortfolioPickup>>;
 }
 
@@ -197,18 +197,26 @@ export interface PortfolioItem extends PropertyCodes {
   /** When the figures were computed, and their first business day; null if not computed yet. */
   readonly asOf: string | null;
   readonly day: string | null;
+  /** The zone of the business day. */
+  readonly timeZone: string | null;
+  /** The instants after which pickup counts. */
+  readonly pickupSince: Readonly<Record<"day" | "week", string>> | null;
+  /** The instant that last year's figures are as of, and the first night of last year that is known. */
+  readonly lastYearAsOf: string | null;
+  readonly lastYearKnownFrom: string | null;
   readonly feeds: readonly FeedGlance[];
   /** Records in quarantine, counted up to 1,000 per property. */
   readonly quarantined: number;
   readonly attention: readonly Attention[];
   readonly now: PortfolioFigures | null;
-  /** The same weekdays 364 days earlier, as known then; null if nothing was known. */
+  /** The same weekdays 364 days earlier, as known then; null unless all of them were. */
   readonly lastYear: PortfolioFigures | null;
   /** Nights on which inventory and reservations differ, and the total difference in rooms. */
   readonly variance: { readonly nights: number; readonly rooms: number } | null;
   /** Rooms on the books for the next 90 nights. */
   readonly rooms: readonly number[] | null;
-  readonly roomsLastYear: readonly number[] | null;
+  /** Null for a night that is not known. */
+  readonly roomsLastYear: readonly (number | null)[] | null;
 }
 
 /**
@@ -469,6 +477,8 @@ export interface SettingsAnswer {
   readonly propertyCode: string | null;
   /** Increased by every change of the client code's settings and status mappings. */
   readonly settingsVersion: number;
+  /** The current business day, by these settings. */
+  readonly businessDay: string;
   readonly settings: readonly SettingItem[];
 }
 

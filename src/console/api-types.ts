@@ -5,6 +5,10 @@ export interface InsightPage {
   readonly clock: "source" | "receipt";
   readonly asOf: string | null;
   readonly watermark: string | null;
+  readonly readAt: string;
+  readonly timeZone: string;
+  readonly businessDayEnd: string;
+  readonly businessDay: string;
   readonly settingsVersion: number;
   readonly knownFrom?: string | undefined;
 }
@@ -20,15 +24,24 @@ export interface GroupedItem {
 }
 
 export interface OnTheBooksPage extends InsightPage {
+  readonly lastYearAsOf: string | null;
+  readonly lastYearKnownFrom: string | null;
   readonly items: readonly OnTheBooksItem[];
 }
 
 export interface PickupPage extends InsightPage {
+  readonly since: string;
+  readonly until: string | null;
   readonly items: readonly PickupItem[];
 }
 
 export interface PacePage extends InsightPage {
+  readonly lastYearKnownFrom: string | null;
   readonly items: readonly PaceItem[];
+}
+
+export interface MovementPage extends InsightPage {
+  readonly items: readonly MovementItem[];
 }
 
 export interface BlocksPage extends InsightPage {
@@ -75,8 +88,6 @@ export interface NightReconciliationPage extends InsightPage {
 }
 
 export interface FeedHealthPage extends InsightPage {
-  readonly businessDay: string;
-  readonly readAt: string;
   readonly items: readonly FeedHealthItem[];
 }
 
@@ -237,6 +248,25 @@ export interface OnTheBooksItem extends GroupedItem {
   readonly dayUseRevenue: string | null;
   readonly feeRevenue: string | null;
   readonly outsideStayRevenue: string | null;
+  readonly lastYearRooms?: number | null | undefined;
+  readonly lastYearRoomRevenue?: string | null | undefined;
+  readonly lastYearGrossRoomRevenue?: string | null | undefined;
+  readonly lastYearAdr?: string | null | undefined;
+  readonly lastYearCapacity?: number | null | undefined;
+  readonly lastYearOutOfOrder?: number | null | undefined;
+  readonly lastYearOccupancy?: string | null | undefined;
+  readonly lastYearRevpar?: string | null | undefined;
+  readonly lastYearFinalRooms?: number | null | undefined;
+  readonly lastYearFinalRoomRevenue?: string | null | undefined;
+  readonly lastYearFinalAdr?: string | null | undefined;
+  readonly pickup1Rooms?: number | null | undefined;
+  readonly pickup1RoomRevenue?: string | null | undefined;
+  readonly pickup3Rooms?: number | null | undefined;
+  readonly pickup3RoomRevenue?: string | null | undefined;
+  readonly pickup7Rooms?: number | null | undefined;
+  readonly pickup7RoomRevenue?: string | null | undefined;
+  readonly pickup30Rooms?: number | null | undefined;
+  readonly pickup30RoomRevenue?: string | null | undefined;
 }
 
 export interface PickupItem extends GroupedItem {
@@ -264,6 +294,23 @@ export interface PaceItem extends GroupedItem {
   readonly lastYearRoomRevenue: string | null;
   readonly lastYearGrossRoomRevenue: string | null;
   readonly lastYearAdr: string | null;
+}
+
+export interface MovementItem {
+  readonly stayDate: string;
+  readonly arrivals: number;
+  readonly departures: number;
+  readonly stayThroughs: number;
+  readonly lengthOfStay: string | null;
+  readonly leadDays: string | null;
+  readonly cancelledRooms: number;
+  readonly cancelledRoomRevenue: string | null;
+  readonly cancelledLeadDays: string | null;
+  readonly cancellationRate: string | null;
+  readonly noShowRooms: number;
+  readonly noShowRoomRevenue: string | null;
+  readonly noShowRate: string | null;
+  readonly currency: string | null;
 }
 
 export interface BlocksItem {

@@ -72,6 +72,8 @@ export function plus(left: string | null, right: string | null): string | null {
   return textOf(unitsAt(one, scale) + unitsAt(other, scale), scale);
 }
 
+export const minus = (text: string): string => (text.startsWith("-") ? text.slice(1) : `-${text}`);
+
 /** The scale of packed amounts: the most decimal places of any currency. */
 const PACKED_SCALE = 4;
 

@@ -6,6 +6,7 @@ import { PROPERTY_PARAMETERS } from "../query/openapi/read-parameters.ts";
 import { OUTCOMES } from "../query/outcome.ts";
 import type { Property } from "../query/property.ts";
 import { businessDayOf } from "../settings/property-settings.ts";
+import type { AnswerDays } from "./days-of-answer.ts";
 import * as field from "./fields.ts";
 import type { Asked, Insight, InsightResult } from "./insight.ts";
 import type { PropertyStatuses, QueryContext } from "./query-context.ts";
@@ -284,16 +285,8 @@ const FIELDS = {
 /** Health of one feed of a property. */
 export type FeedHealth = field.ValuesOf<typeof FIELDS>;
 
-const PAGE_FIELDS = {
-  businessDay: field.day("The property's business day.", "2026-07-14"),
-  readAt: {
-    ...field.time("When the answer was computed.", "2026-07-14T02:01:17.052Z"),
-    pattern: "^[^\\u0000]*$",
-  },
-};
-
 /** Health of a property's feeds: one item per resource, including resources never sent. */
-export type PropertyFeedHealth = field.ValuesOf<typeof PAGE_FIELDS> & {
+export type PropertyFeedHealth = AnswerDays & {
   readonly items: readonly FeedHealth[];
 };
 
@@ -411,8 +404,7 @@ async function observe(
 
 async function answer({ client, question, queryContext }: Asked): Promise<InsightResult> {
   const observed = await observe(client, question, queryContext);
-  const beside = { businessDay: observed.today, readAt: new Date(observed.nowMs).toISOString() };
-  return { items: RESOURCES.map((one) => healthOf(one, observed)), next: null, beside };
+  return { items: RESOURCES.map((one) => healthOf(one, observed)), next: null };
 }
 
 export const feeds: Insight = {
@@ -431,14 +423,7 @@ export const feeds: Insight = {
   page: {
     name: "FeedHealthPage",
     description: "The feeds of a property.",
-    fields: PAGE_FIELDS,
-    example: { businessDay: "2026-07-14", readAt: "2026-07-14T09:30:00.120Z" },
   },
   position: [],
-  nothing: (_parameters, settings) => {
-    const now = new Date();
-    const beside = { businessDay: businessDayOf(now, settings), readAt: now.toISOString() };
-    return { items: [], next: null, beside };
-  },
   answer,
 };

@@ -5,7 +5,6 @@ import type { Schema } from "../platform/http/openapi/model.ts";
 import { WorkPauses } from "../platform/runtime/work-pauses.ts";
 import type { Fields } from "./fields.ts";
 import type { Insight } from "./insight.ts";
-import type { Grouping } from "./question.ts";
 
 /** A page of an insight. */
 interface InsightAnswer {
@@ -15,6 +14,8 @@ interface InsightAnswer {
   readonly asOf: string | null;
   readonly watermark: string | null;
   readonly settingsVersion: number;
+  readonly timeZone: string;
+  readonly businessDay: string;
   /** Superseded records received before this may have been deleted by retention; omitted where none were. */
   readonly knownFrom?: string;
 }
@@ -67,7 +68,7 @@ export async function sendInsight(
   reply: FastifyReply,
   answer: InsightAnswer,
   { item, page }: Insight,
-  by: Grouping,
+  notAsked: readonly string[],
 ): Promise<FastifyReply> {
   const { items, ...of } = answer;
   reply.header("cache-control", "no-store").header("vary", "accept");
@@ -76,13 +77,14 @@ export async function sendInsight(
     const text = `{"${page.itemsName ?? "items"}":[${lines.join(",")}],${JSON.stringify(of).slice(1)}`;
     return reply.type("application/json; charset=utf-8").send(text);
   }
-  const { nextCursor, watermark, settingsVersion, knownFrom } = answer;
-  const notAsked = (item.optional ?? []).filter((grouping) => grouping !== by);
+  const { nextCursor, watermark, settingsVersion, knownFrom, timeZone, businessDay } = answer;
   if (nextCursor !== null) reply.header("link", `<${nextAddress(request, nextCursor)}>; rel="next"`);
   if (watermark !== null) reply.header("x-watermark", watermark);
   if (knownFrom !== undefined) reply.header("x-known-from", knownFrom);
   return reply
     .header("x-settings-version", String(settingsVersion))
+    .header("x-time-zone", timeZone)
+    .header("x-business-day", businessDay)
     .type("text/csv; charset=utf-8; header=present")
     .send(await csvOf(items, item.fields, [...notAsked, ...(item.notInCsv ?? [])]));
 }

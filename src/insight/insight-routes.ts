@@ -18,13 +18,14 @@ import { type ReadingTime, readingFor } from "../platform/http/reader.ts";
 import { readPaging } from "../query/page-cursors.ts";
 import { findProperty, mayRead } from "../query/property.ts";
 import type { HttpContext } from "../service-context.ts";
-import { settingsOf } from "../settings/property-settings.ts";
+import { type PropertySettings, settingsOf } from "../settings/property-settings.ts";
+import { daysOf } from "./days-of-answer.ts";
 import type { Insight, InsightResult } from "./insight.ts";
 import { sendInsight } from "./insight-answers.ts";
 import { INSIGHT_PATH, INSIGHTS } from "./insights.ts";
 import { InsightParameters } from "./parameters.ts";
 import { onQueryContext } from "./query-context.ts";
-import { QuestionTooLarge } from "./question.ts";
+import { GROUPINGS, QuestionTooLarge } from "./question.ts";
 
 /**
  * The time from which versions of client code $1 are complete, over all resources; null if none were deleted. Plan: a range of the primary
@@ -56,21 +57,20 @@ async function ask(
   insight: Insight,
   parameters: InsightParameters,
   start: Position | null,
-): Promise<{ result: InsightResult; watermark: string | null; settingsVersion: number }> {
+): Promise<{ result: InsightResult; watermark: string | null; settings: PropertySettings; now: Date }> {
   const { clientCode, propertyCode } = parameters.codes;
   const property = await findProperty(pool, clientCode, propertyCode);
   if (property === undefined) {
     const settings = await settingsOf(pool, clientCode, propertyCode);
     const result = insight.nothing?.(parameters, settings) ?? { items: [], next: null };
-    return { result, watermark: null, settingsVersion: settings.version };
+    return { result, watermark: null, settings, now: new Date() };
   }
   const question = { ...parameters.question, property };
   const limit = parameters.givenNumber("limit");
   const { queryContext, answer } = await onQueryContext(pool, question, (client, queryContext) =>
     insight.answer({ client, question, queryContext, start, limit, parameters }),
   );
-  const { watermark, settings } = queryContext;
-  return { result: answer, watermark, settingsVersion: settings.version };
+  return { result: answer, ...queryContext };
 }
 
 async function answer(
@@ -88,7 +88,7 @@ async function answer(
   if (!(await mayRead(context, principal, codes)))
     return refuseEmpty(reply, lacksGrant(codes.clientCode, codes.propertyCode));
   const { by, clock, asOf } = parameters.question;
-  const { result, watermark, settingsVersion } = await ask(pool, insight, parameters, start);
+  const { result, watermark, settings, now } = await ask(pool, insight, parameters, start);
   const nextCursor = cursorOf(result.next);
   const isOfPast = insight.looksBack === true || asOf !== null;
   const whole = {
@@ -98,10 +98,15 @@ async function answer(
     clock,
     asOf,
     watermark,
-    settingsVersion,
+    settingsVersion: settings.version,
+    ...daysOf(settings, result.asOf ?? asOf, now),
     ...(isOfPast ? await knownFrom(pool, codes.clientCode) : {}),
   };
-  return await sendInsight(request, reply, whole, insight, by);
+  const otherGroupings = GROUPINGS.filter((grouping) => grouping !== by);
+  const notAsked = [...otherGroupings, ...(insight.notAsked?.(parameters) ?? [])].filter((name) =>
+    insight.item.optional?.includes(name),
+  );
+  return await sendInsight(request, reply, whole, insight, notAsked);
 }
 
 /** Where insights are served and who may query them: partners with a token, or operators with a session. */

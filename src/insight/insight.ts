@@ -21,6 +21,8 @@ export interface Asked {
 /** A page, and the answer's other fields. */
 export interface InsightResult extends InsightPage<object> {
   readonly beside?: object;
+  /** The instant whose business day the answer has, if not that of the parameter `asOf`. */
+  readonly asOf?: string;
 }
 
 /** Definition of an insight: parameters, items in JSON and CSV, and how it is answered. */
@@ -35,7 +37,7 @@ export interface Insight {
     readonly name: string;
     readonly description: string;
     readonly fields: Fields;
-    /** Groupings: an item has only the requested one. */
+    /** Fields of an item only if requested: groupings, comparisons. */
     readonly optional?: readonly string[];
     readonly notInCsv?: readonly string[];
   };
@@ -51,6 +53,8 @@ export interface Insight {
   readonly position: PositionShape;
   /** Answers about the past even without `asOf`. */
   readonly looksBack?: true;
+  /** Optional fields, other than groupings, that an answer does not have. */
+  notAsked?(parameters: InsightParameters): readonly string[];
   /** The answer for a property unknown to Bellhop; by default no items. */
   nothing?(parameters: InsightParameters, settings: PropertySettings): InsightResult;
   answer(asked: Asked): Promise<InsightResult>;
@@ -59,5 +63,9 @@ export interface Insight {
 /** An example item, by room type. */
 export function exampleOf({ fields, optional = [] }: Insight["item"]): object {
   const shown = Object.entries(fields).filter(([name]) => name === "roomType" || !optional.includes(name));
-  return Object.fromEntries(shown.map(([name, schema]) => [name, schema.examples?.[0]]));
+  return exampleOfFields(Object.fromEntries(shown));
+}
+
+export function exampleOfFields(fields: Fields): object {
+  return Object.fromEntries(Object.entries(fields).map(([name, schema]) => [name, schema.examples?.[0]]));
 }

@@ -1,6 +1,7 @@
 import { blocks } from "./blocks.ts";
 import { feeds } from "./feed-health.ts";
 import type { Insight } from "./insight.ts";
+import { movements } from "./movements.ts";
 import { onTheBooks } from "./on-the-books.ts";
 import { night } from "./one-night.ts";
 import { pace } from "./pace.ts";
@@ -9,4 +10,13 @@ import { reconciliation } from "./reconciliation.ts";
 
 export const INSIGHT_PATH = "/api/insight/v1";
 
-export const INSIGHTS: readonly Insight[] = [onTheBooks, pickup, pace, blocks, reconciliation, night, feeds];
+export const INSIGHTS: readonly Insight[] = [
+  onTheBooks,
+  pickup,
+  pace,
+  movements,
+  blocks,
+  reconciliation,
+  night,
+  feeds,
+];

@@ -1,13 +1,26 @@
 import type pg from "pg";
 import { digitsOf } from "#contract/currencies.ts";
 import type { Position } from "../platform/http/position.ts";
+import { wordOf } from "../query/openapi/read-parameters.ts";
 import type { PropertySettings } from "../settings/property-settings.ts";
 import { type BookedPlace, bookedPlaces, rowsFor } from "./booked-places.ts";
-import { amountIn, dividedBy, plus } from "./exact-amount.ts";
+import {
+  type BooksSource,
+  COMPARISON_FIELDS,
+  COMPARISON_NAMES,
+  COMPARISONS,
+  type Comparison,
+  type ComparisonContext,
+  compareBooks,
+  comparisonOf,
+  notCompared,
+} from "./compared-books.ts";
+import { amountIn, dividedBy, plus, withDigits } from "./exact-amount.ts";
 import * as field from "./fields.ts";
 import { readGroupHierarchy } from "./group-hierarchy.ts";
-import type { Asked, Insight } from "./insight.ts";
+import type { Asked, Insight, InsightResult } from "./insight.ts";
 import { type InventoryNight, readInventory } from "./inventory.ts";
+import { KNOWN_FIELDS } from "./known-nights.ts";
 import { type BooksCause, type BooksRow, CHANGES_TEXTS, readPackedBooks } from "./packed-books.ts";
 import {
   afterPlace,
@@ -18,6 +31,7 @@ import {
   type InsightPage,
   pageOfNights,
   placeOf,
+  requireLaidOut,
 } from "./paging.ts";
 import { STAY_PARAMETERS } from "./parameters.ts";
 import type { QueryContext } from "./query-context.ts";
@@ -76,6 +90,7 @@ const FIELDS = {
   soldReported: field.countOrNull("Rooms sold according to inventory; on the same items as `capacity`.", 33),
   ...field.WITHOUT_NIGHT_FIELDS,
 };
+const ITEM_FIELDS = { ...FIELDS, ...COMPARISON_FIELDS };
 
 export type OnTheBooksItem = field.ItemBy<typeof FIELDS>;
 
@@ -213,6 +228,19 @@ function isBefore(row: BooksPlace, night: string, unit: string | null): boolean 
   return row.night === night ? compareCodes(row.unit, unit) < 0 : row.night < night;
 }
 
+/** The item of a group without rooms, on a night whose inventory another item of the group has. */
+function withoutRooms(item: OnTheBooksItem, alike: OnTheBooksItem | undefined): OnTheBooksItem {
+  const nothing = alike?.occupancy == null ? null : "0";
+  return {
+    ...item,
+    ...{ rooms: 0, roomRevenue: null, grossRoomRevenue: null, adults: 0, children: 0, adr: null },
+    ...{ capacity: null, outOfOrder: null, soldReported: null, blocksRemaining: 0, unmappedRooms: 0 },
+    occupancy: nothing && withDigits(nothing, OCCUPANCY_DIGITS),
+    revpar: amountIn(item.currency, nothing),
+    ...withoutNightOf([], item.currency, 0),
+  };
+}
+
 async function readRows(
   client: pg.ClientBase,
   question: StayQuestion,
@@ -261,11 +289,64 @@ export async function pageOfBooks(
   return pageOfNights({ client, question, ...BOOKS_PAGES, hasStock, read }, start, limit);
 }
 
-async function answer(asked: Asked): Promise<InsightPage<OnTheBooksItem>> {
+/** The night, group and currency of an item. */
+const endOf = (item: OnTheBooksItem, by: Grouping): BooksPlace => ({
+  night: item.stayDate,
+  unit: by === "none" ? null : (item[by] ?? null),
+  currency: item.currency,
+});
+
+/** A page of the books beside last year's and their pickup. */
+async function pageOfComparison(
+  asked: Asked,
+  hasStock: boolean,
+  comparison: Comparison,
+): Promise<InsightResult> {
+  const { client, question, queryContext, start, limit } = asked;
+  const context = await comparisonOf(client, question, queryContext, comparison);
+  const source = {
+    ...{ client, question, queryContext, start, hasStock },
+    positionOf: (item: OnTheBooksItem) => BOOKS_PAGES.positionOf({ end: endOf(item, question.by) }),
+    without: withoutRooms,
+    read: async (
+      ...[of, window, from, wanted, withStock]: Parameters<BooksSource<OnTheBooksItem>["read"]>
+    ) => {
+      await requireLaidOut(client, of.property, window);
+      const rows = await readRows(client, of, queryContext, window, from, rowsFor(wanted));
+      const places = bookedPlaces(rows, null, hasAmount);
+      const nights = withStock ? readInventory(client, of, window, STOCK, of.by === "roomType") : [];
+      const items: OnTheBooksItem[] = [];
+      for await (const some of joined(places, nights, null, of.by, queryContext))
+        for (const { item } of some) if (items.length < wanted) items.push(item);
+      return items;
+    },
+  };
+  async function* read(window: NightWindow, wanted: number) {
+    const items = await compareBooks(source, context, window, wanted);
+    yield items.map((item) => ({ item, end: endOf(item, question.by) }));
+  }
+  const pages = { client, question, ...BOOKS_PAGES, hasStock, hasLastYear: true, read };
+  const { items, next } = await pageOfNights(pages, start, limit);
+  return { items: items.map(({ item }) => item), next, beside: besideOf(context) };
+}
+
+function besideOf({
+  comparison,
+  lastYearAsOf,
+  known,
+}: Pick<ComparisonContext, "comparison" | "lastYearAsOf" | "known">) {
+  return comparison === "pickup" ? NOT_COMPARED : { lastYearAsOf, lastYearKnownFrom: known.night };
+}
+const NOT_COMPARED = { lastYearAsOf: null, lastYearKnownFrom: null };
+
+async function answer(asked: Asked): Promise<InsightResult> {
   const { by } = asked.question;
+  const comparison = asked.parameters.givenText("compare") as Comparison;
   // Inventory can only be grouped by room type.
-  const { items, next } = await pageOfBooks(asked, by === "none" || by === "roomType");
-  return { items: items.map(({ item }) => item), next };
+  const hasStock = by === "none" || by === "roomType";
+  if (comparison !== "none") return pageOfComparison(asked, hasStock, comparison);
+  const { items, next } = await pageOfBooks(asked, hasStock);
+  return { items: items.map(({ item }) => item), next, beside: NOT_COMPARED };
 }
 
 export const onTheBooks: Insight = {
@@ -274,14 +355,37 @@ export const onTheBooks: Insight = {
   summary: "Get rooms on the books",
   description:
     "Rooms, revenue and guests by stay date, with the capacity and the rooms sold that inventory reports, as of any instant. Nights without rooms are listed only if inventory reports them.",
-  parameters: STAY_PARAMETERS,
+  parameters: [
+    ...STAY_PARAMETERS,
+    wordOf(
+      "compare",
+      "What to compare with: `lastYear` (the same weekdays 364 days earlier, at the same time then and final), `pickup` (of 1, 3, 7 and 30 business days), or `all`.",
+      COMPARISONS,
+      "lastYear",
+      "none",
+    ),
+  ],
   item: {
     name: "OnTheBooksItem",
     description: "Rooms and revenue on the books of one night, group and currency.",
-    fields: FIELDS,
-    optional: GROUPINGS,
+    fields: ITEM_FIELDS,
+    optional: [...GROUPINGS, ...COMPARISON_NAMES],
   },
-  page: { name: "OnTheBooksPage", description: "A page of nights." },
+  page: {
+    name: "OnTheBooksPage",
+    description: "A page of nights.",
+    fields: {
+      lastYearAsOf: field.orNull(
+        field.time(
+          "The instant that last year's figures are as of: 364 days before `asOf`, or without it before the start of the current hour. Null: not compared with last year.",
+          "2025-06-16T12:00:00.000000Z",
+        ),
+      ),
+      ...KNOWN_FIELDS,
+    },
+  },
   position: BOOKS_POSITION,
+  notAsked: (parameters) => notCompared(parameters.givenText("compare") as Comparison),
+  nothing: () => ({ items: [], next: null, beside: NOT_COMPARED }),
   answer,
 };

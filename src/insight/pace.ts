@@ -3,11 +3,13 @@ import { daysBetween } from "#contract/dates.ts";
 import type { Position, PositionShape } from "../platform/http/position.ts";
 import { whole } from "../query/openapi/read-parameters.ts";
 import { businessDayOf, minutesAfterMidnight } from "../settings/property-settings.ts";
+import { instantOf, lastYearOf, YEAR_DAYS } from "./days-of-answer.ts";
 import { amountIn, plus } from "./exact-amount.ts";
 import * as field from "./fields.ts";
-import type { Asked, Insight } from "./insight.ts";
+import type { Asked, Insight, InsightResult } from "./insight.ts";
+import { KNOWN_FIELDS, type KnownNights, readKnown } from "./known-nights.ts";
 import { ratio } from "./on-the-books.ts";
-import { BOOKS_POSITION, compareCodes, type InsightPage, laidOutOf } from "./paging.ts";
+import { BOOKS_POSITION, compareCodes, laidOutOf } from "./paging.ts";
 import { STAY_PARAMETERS } from "./parameters.ts";
 import { boundOf, GROUPINGS, QuestionTooLarge, type StayQuestion } from "./question.ts";
 import { composeVariants, sumEntries } from "./statements.ts";
@@ -102,8 +104,6 @@ const readPace = composeVariants(new URL("./sql/read-pace.sql", import.meta.url)
 });
 
 const DAYS_BEFORE_MAX = 1_100;
-/** The same weekday of the year before: 52 weeks. */
-const LAST_YEAR_DAYS = 364;
 
 /** Rows of shared rooms that one statement settles. Three years of a 500-room hotel have about 800,000. */
 const LAID_OUT_MAX = 1_000_000;
@@ -112,14 +112,14 @@ const FIELDS = {
   daysBefore: field.count("Days before the night, at the end of that business day.", 30),
   ...field.GROUPING_FIELDS,
   rooms: field.countOrNull(
-    "Rooms of all nights together. Null: this point is still in the future for the last night.",
+    "Rooms of all nights together, on the books this many days before each. Null: this point is still in the future for the last night, or the books then are not known.",
     22,
   ),
   roomRevenue: field.roomRevenue,
   grossRoomRevenue: field.grossRoomRevenue,
   adr: field.adr,
   lastYearRooms: field.countOrNull(
-    "The same for the nights 364 days earlier, which are the same weekdays.",
+    "The same for the nights 364 days earlier, which are the same weekdays. Null also if the books of one of them, or of that day, are not known.",
     19,
   ),
   lastYearRoomRevenue: field.decimalOrNull("Net room revenue of those nights.", "3230.00"),
@@ -130,6 +130,8 @@ const FIELDS = {
 type PaceItem = field.ItemBy<typeof FIELDS>;
 
 interface PaceRow extends CurveChange {
+  /** The business day of the first change of any cell. */
+  readonly first_day: string;
   readonly unit: string | null;
   readonly currency: string | null;
 }
@@ -255,23 +257,47 @@ function positionAfter({ unit, currency }: PaceCell, items: readonly PaceItem[])
   return [unit === null ? 1 : 0, unit ?? "", currency === null ? 1 : 0, currency ?? "", days];
 }
 
+/** Whether the books of a range are known so many days before each night, and these days have come. */
+type IsKnown = (days: number) => boolean;
+
+/** The points of each year that are known and not in the future. Books are also known from the first change of the range's own on. */
+function knownDays(
+  { question: { from, to, asOf }, queryContext: { settings, now } }: Asked,
+  { night, since }: KnownNights,
+  thisYear: readonly PaceRow[],
+  lastYear: readonly PaceRow[],
+): { readonly now: IsKnown; readonly lastYear: IsKnown } {
+  const today = businessDayOf(instantOf(asOf, now), settings);
+  const firstDay = since === null ? [] : [businessDayOf(new Date(since), settings)];
+  const isKnown = (first: string, last: string, rows: readonly PaceRow[]) => {
+    const [known] = [...firstDay, ...rows.slice(0, 1).map(({ first_day }) => first_day)].sort();
+    return (days: number) =>
+      known !== undefined && daysBetween(today, last) <= days && daysBetween(known, first) >= days;
+  };
+  const [first, last] = [lastYearOf(from), lastYearOf(to)];
+  return {
+    now: isKnown(from, to, thisYear),
+    lastYear: night !== null && first >= night ? isKnown(first, last, lastYear) : () => false,
+  };
+}
+
 /**
  * The booking curve of all nights of a range together, beside that of the same weekdays a year before (364 days). A point is what was on
  * the books at the end of the business day that many days before each night, as known at `asOf`; points that the last night has not reached
  * are omitted. Ordered by group and currency, then by descending days.
  */
-async function answer(asked: Asked): Promise<InsightPage<PaceItem>> {
-  const { question, queryContext, start, limit } = asked;
-  const { by, asOf, to } = question;
+async function answer(asked: Asked): Promise<InsightResult> {
+  const { question, start, limit } = asked;
   const daysBefore = asked.parameters.givenNumber("daysBefore");
   const [noUnit = 0, unit = "", noCurrency = 0, currency = "", lastDays = null] = start ?? [];
   const from = [noUnit === 1, unit, noCurrency === 1, currency];
   // One cell for where the previous page ended, and one to detect a next page.
   const count = Math.ceil(limit / (daysBefore + 1)) + 2;
   const thisYear = await readYear(asked, 0, from, count);
-  const lastYear = await readYear(asked, LAST_YEAR_DAYS, from, count);
-  const businessDay = businessDayOf(asOf === null ? new Date() : new Date(asOf), queryContext.settings);
-  const daysToLast = daysBetween(businessDay, to);
+  const lastYear = await readYear(asked, YEAR_DAYS, from, count);
+  const nights = await readKnown(asked.client, question);
+  const known = knownDays(asked, nights, thisYear, lastYear);
+  const beside = { lastYearKnownFrom: nights.night };
   const items: PaceItem[] = [];
   const isStarted = (cell: PaceCell) => lastDays !== null && compareCells(cell, startOf(start)) === 0;
   let last: PaceCell | undefined;
@@ -279,14 +305,14 @@ async function answer(asked: Asked): Promise<InsightPage<PaceItem>> {
     const curve = bookingCurve(cell.thisYear, daysBefore);
     const former = bookingCurve(cell.lastYear, daysBefore);
     for (let days = isStarted(cell) ? Number(lastDays) - 1 : daysBefore; days >= 0; days -= 1) {
-      if (items.length === limit) return { items, next: positionAfter(last ?? cell, items) };
+      if (items.length === limit) return { items, next: positionAfter(last ?? cell, items), beside };
       last = cell;
-      const now = daysToLast <= days ? curve[days] : undefined;
-      const then = daysToLast - LAST_YEAR_DAYS <= days ? former[days] : undefined;
-      items.push(itemOf(days, cell, by, now, then));
+      const now = known.now(days) ? curve[days] : undefined;
+      const then = known.lastYear(days) ? former[days] : undefined;
+      items.push(itemOf(days, cell, question.by, now, then));
     }
   }
-  return { items, next: null };
+  return { items, next: null, beside };
 }
 
 export const pace: Insight = {
@@ -311,7 +337,8 @@ export const pace: Insight = {
     fields: FIELDS,
     optional: GROUPINGS,
   },
-  page: { name: "PacePage", description: "A page of booking curves." },
+  page: { name: "PacePage", description: "A page of booking curves.", fields: KNOWN_FIELDS },
+  nothing: () => ({ items: [], next: null, beside: { lastYearKnownFrom: null } }),
   position: PACE_POSITION,
   looksBack: true,
   answer,

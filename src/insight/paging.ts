@@ -5,6 +5,7 @@ import type { Queryable } from "../platform/db/transaction.ts";
 import type { Position, PositionShape } from "../platform/http/position.ts";
 import { WorkPauses } from "../platform/runtime/work-pauses.ts";
 import type { Property } from "../query/property.ts";
+import { lastYearOf, yearAfter } from "./days-of-answer.ts";
 import { type NightWindow, QuestionTooLarge, type StayQuestion } from "./question.ts";
 
 /** A row of nights in answer order: stay date, group, currency; nulls last. */
@@ -92,6 +93,15 @@ export async function laidOutOf(
   return shared + (withBlocks ? blocks : 0);
 }
 
+/** Throws QuestionTooLarge for nights that expand to more rows than a window may. */
+export async function requireLaidOut(
+  client: Queryable,
+  property: Property,
+  window: NightWindow,
+): Promise<void> {
+  if ((await laidOutOf(client, property, window, false)) > LAID_OUT_MAX) throw new QuestionTooLarge(window);
+}
+
 /** Minimum days of a window, unless it expands to too many rows. */
 const WINDOW_DAYS_MIN = 14;
 
@@ -144,20 +154,34 @@ class NightWindows {
   }
 
   /** Advances past a window with `found` items. After an empty one, skips all empty nights with one query. */
-  async pass(client: Queryable, window: NightWindow, found: number, wanted: number, hasStock: boolean) {
-    const { property, to } = this.#question;
+  async pass(
+    client: Queryable,
+    window: NightWindow,
+    found: number,
+    wanted: number,
+    { hasStock, hasLastYear = false }: Pick<NightItems<unknown>, "hasStock" | "hasLastYear">,
+  ) {
+    const { to } = this.#question;
     const days = daysBetween(window.first, window.last) + 1;
     this.#hasPassed = true;
     this.#days = this.#bounded(found === 0 ? days * 4 : Math.ceil((days * wanted * 1.1) / found));
     // There is no day after the last date.
     this.#first = window.last === to ? null : addDays(window.last, 1);
     if (found > 0 || this.#first === null) return;
-    const { rows } = await client.query<{ night: string | null }>({
-      ...findNextNight,
-      values: [property.bucket, property.propertyId, this.#first, hasStock],
-    });
-    const night = rows[0]?.night ?? null;
-    this.#first = night === null || night > to ? null : night;
+    const own = await this.#nextNight(client, this.#first, hasStock);
+    const then = hasLastYear ? await this.#nextNight(client, lastYearOf(this.#first), hasStock) : null;
+    const nights = [own, then && yearAfter(then)].flatMap((night) =>
+      night !== null && night <= to ? [night] : [],
+    );
+    this.#first = nights.sort()[0] ?? null;
+  }
+
+  /** The first night from a date on that may have items. */
+  async #nextNight(client: Queryable, from: string, hasStock: boolean): Promise<string | null> {
+    const { bucket, propertyId } = this.#question.property;
+    const values = [bucket, propertyId, from, hasStock];
+    const { rows } = await client.query<{ night: string | null }>({ ...findNextNight, values });
+    return rows[0]?.night ?? null;
   }
 }
 
@@ -167,6 +191,8 @@ interface NightItems<Item> {
   readonly question: StayQuestion;
   /** Whether nights with only inventory have items. */
   readonly hasStock: boolean;
+  /** Whether the nights 364 days earlier have items, too. */
+  readonly hasLastYear?: boolean;
   /** Whether group blocks are expanded per night. */
   readonly withBlocks: boolean;
   /** Maximum nights per window. */
@@ -178,7 +204,7 @@ interface NightItems<Item> {
   endOf(night: string): Position;
 }
 
-function comparePositions(one: Position, other: Position): number {
+export function comparePositions(one: Position, other: Position): number {
   for (const [at, part] of one.entries()) {
     const against = other[at];
     const order =
@@ -226,7 +252,7 @@ export async function pageOfNights<Item>(
       windows.shorten(window);
       continue;
     }
-    await windows.pass(client, window, items.length - before, limit + 1 - items.length, nights.hasStock);
+    await windows.pass(client, window, items.length - before, limit + 1 - items.length, nights);
     end = window.last;
   }
   return { items, next: end === undefined || windows.areOver ? null : nights.endOf(end) };

@@ -65,6 +65,9 @@ export const STAY_PARAMETERS: readonly Parameter[] = [
   ...PAGES,
 ];
 
+/** The parameters of an insight by date, in total. */
+export const TOTAL_PARAMETERS: readonly Parameter[] = [...PROPERTY_PARAMETERS, ...RANGE, ...PAGES];
+
 /** The parameters of an insight by night, in total or by room type. */
 export const ROOM_TYPE_PARAMETERS: readonly Parameter[] = [
   ...PROPERTY_PARAMETERS,
@@ -94,6 +97,8 @@ export class InsightParameters extends DefinedParameters {
     const [since, asOf] = [this.textOf("since"), this.textOf("asOf")];
     if (since !== undefined && asOf !== undefined && since > asOf)
       throw invalidParameter("since must not be after asOf.");
+    if (this.textOf("day") !== undefined && (since !== undefined || asOf !== undefined))
+      throw invalidParameter("day is the end of a pickup: send it without since and asOf.");
   }
 
   /** The parameters common to insights, with defaults for those that an insight lacks. */

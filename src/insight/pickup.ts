@@ -1,6 +1,8 @@
 import type pg from "pg";
-import { instant, query } from "../query/openapi/read-parameters.ts";
+import { date, instant, query, whole } from "../query/openapi/read-parameters.ts";
+import { type BusinessDay, businessDayOf, lastOfBusinessDay } from "../settings/property-settings.ts";
 import { type BookedPlace, bookedPlaces, rowsFor } from "./booked-places.ts";
+import { instantOf, sinceOf } from "./days-of-answer.ts";
 import { amountIn, plus } from "./exact-amount.ts";
 import {
   count,
@@ -8,13 +10,16 @@ import {
   decimalOrNull,
   GROUPING_FIELDS,
   type ItemBy,
+  orNull,
   stayDate,
+  time,
   WITHOUT_NIGHT_FIELDS,
 } from "./fields.ts";
-import type { Asked, Insight } from "./insight.ts";
+import type { Asked, Insight, InsightResult } from "./insight.ts";
 import { withoutNightOf } from "./on-the-books.ts";
 import type { BooksCause } from "./packed-books.ts";
 import { afterPlace, BOOKS_PAGES, BOOKS_POSITION, type BooksPlace, pageOfNights } from "./paging.ts";
+import type { InsightParameters } from "./parameters.ts";
 import { STAY_PARAMETERS } from "./parameters.ts";
 import { boundOf, GROUPINGS, type NightWindow, type StayQuestion } from "./question.ts";
 import { composeVariants, sumEntries } from "./statements.ts";
@@ -38,6 +43,34 @@ const FIELDS = {
   currency,
   ...WITHOUT_NIGHT_FIELDS,
 };
+
+const WINDOW_FIELDS = {
+  since: time("The instant after which changes count.", "2026-06-14T00:59:59.999999Z"),
+  until: orNull(
+    time(
+      "The last instant of which changes count; null: everything that has been applied.",
+      "2026-06-15T12:00:00.000000Z",
+    ),
+  ),
+};
+
+/** At most three years of business days. */
+const DAYS_MAX = 1_100;
+
+/** The changes that a pickup counts: after `since`, up to `until`. By default those since the end of the business day before. */
+function windowOf(
+  parameters: InsightParameters,
+  asOf: string | null,
+  settings: BusinessDay,
+  now: Date,
+): { readonly since: string; readonly until: string | null } {
+  const given = parameters.textOf("since");
+  if (given !== undefined) return { since: given, until: asOf };
+  const day = parameters.textOf("day");
+  const until = day === undefined ? asOf : lastOfBusinessDay(day, settings);
+  const last = day ?? businessDayOf(instantOf(asOf, now), settings);
+  return { since: sinceOf(last, parameters.givenNumber("days"), settings), until };
+}
 
 /** A row as the statement returns it. Numbers are text, because sums are unbounded. */
 interface PickupRow extends BooksPlace {
@@ -115,15 +148,16 @@ function comparedShares(links: readonly ShareLink[]): readonly [string[], string
   return [nights, shares, comparedAs];
 }
 
-async function answer({ client, question, queryContext, start, limit, parameters }: Asked) {
-  const { property, by, clock, asOf } = question;
-  const { settings, statuses } = queryContext;
+async function answer(asked: Asked): Promise<InsightResult> {
+  const { client, question, queryContext, start, limit, parameters } = asked;
+  const { property, by, clock } = question;
+  const { settings, statuses, now } = queryContext;
   const { deducting, off } = statuses.reservations;
-  const since = parameters.givenText("since");
+  const { since, until } = windowOf(parameters, question.asOf, settings, now);
   const statement = await readPickup(client, by, clock);
   const linksStatement = await readShareLinks(client, by, clock);
   async function* read({ first, last }: NightWindow, wanted: number) {
-    const which = [property.bucket, property.propertyId, first, last, since, boundOf(asOf), deducting];
+    const which = [property.bucket, property.propertyId, first, last, since, boundOf(until), deducting];
     const links = await sumEntries<ShareLink & pg.QueryResultRow>(client, linksStatement, which);
     const rows = await sumEntries<PickupRow & pg.QueryResultRow>(client, statement, [
       ...which,
@@ -139,7 +173,11 @@ async function answer({ client, question, queryContext, start, limit, parameters
     }));
   }
   const page = await pageOfNights({ client, question, ...BOOKS_PAGES, hasStock: false, read }, start, limit);
-  return { items: page.items.map(({ item }) => item), next: page.next };
+  return { items: page.items.map(({ item }) => item), next: page.next, ...besideOf({ since, until }) };
+}
+
+function besideOf(window: ReturnType<typeof windowOf>): Pick<InsightResult, "beside" | "asOf"> {
+  return { beside: window, ...(window.until === null ? {} : { asOf: window.until }) };
 }
 
 export const pickup: Insight = {
@@ -147,14 +185,25 @@ export const pickup: Insight = {
   operationId: "readPickup",
   summary: "Get pickup",
   description:
-    "The difference between the books at `asOf` and at `since`, by stay date. Bookings made and cancelled in between are not counted; nights without a change are not listed.",
+    "The difference between the books at two instants, by stay date: since the end of yesterday's business day unless `since`, `day` or `days` say otherwise. Bookings made and cancelled in between are not counted; nights without a change are not listed.",
   parameters: [
     ...STAY_PARAMETERS,
     query(
       "since",
-      "The instant after which changes count, by the same clock; exclusive, so that periods do not overlap.",
+      "The instant after which changes count, by the same clock; exclusive, so that periods do not overlap. Not with `day`; `days` is ignored.",
       instant("2026-06-08T12:00:00Z"),
-      true,
+    ),
+    query(
+      "day",
+      "A business day of the property, instead of `asOf` as the end: changes up to its end count.",
+      date("2026-06-14"),
+    ),
+    whole(
+      "days",
+      "The number of business days of the property whose changes count, up to `day` or to that of `asOf`, inclusive. 1: since the end of the business day before.",
+      1,
+      DAYS_MAX,
+      1,
     ),
   ],
   item: {
@@ -163,8 +212,12 @@ export const pickup: Insight = {
     fields: FIELDS,
     optional: GROUPINGS,
   },
-  page: { name: "PickupPage", description: "A page of nights." },
+  page: { name: "PickupPage", description: "A page of nights.", fields: WINDOW_FIELDS },
   position: BOOKS_POSITION,
   looksBack: true,
+  nothing: (parameters, settings) => {
+    const window = windowOf(parameters, parameters.question.asOf, settings, new Date());
+    return { items: [], next: null, ...besideOf(window) };
+  },
   answer,
 };

@@ -6,9 +6,16 @@ import { namedStatement } from "../platform/db/statement.ts";
 import type { Position } from "../platform/http/position.ts";
 import { Repeat } from "../platform/runtime/repeat.ts";
 import type { Property, PropertyCodes } from "../query/property.ts";
-import { businessDayOf, endOfBusinessDay, settingsOf } from "../settings/property-settings.ts";
+import {
+  businessDayOf,
+  endOfBusinessDay,
+  type PropertySettings,
+  settingsOf,
+} from "../settings/property-settings.ts";
 import { newestArrivals } from "./console/feed-glance.ts";
-import { plus } from "./exact-amount.ts";
+import { lastYearAsOf, lastYearOf, sinceOf } from "./days-of-answer.ts";
+import { minus, plus } from "./exact-amount.ts";
+import { isKnownAt, readKnown } from "./known-nights.ts";
 import { type OnTheBooksItem, pageOfBooks } from "./on-the-books.ts";
 import { compareCodes, type InsightPage } from "./paging.ts";
 import { onQueryContext, type QueryContext } from "./query-context.ts";
@@ -19,10 +26,7 @@ import { pageOfReconciliation } from "./reconciliation.ts";
 export const PORTFOLIO_NIGHTS = [1, 7, 30, 90] as const;
 export type PortfolioNights = (typeof PORTFOLIO_NIGHTS)[number];
 const NIGHTS_MAX = 90;
-/** Keeps the weekday. */
-const YEAR_DAYS = 364;
-const DAY_MS = 86_400_000;
-/** Days back to the books that pickup is compared with. */
+/** Business days whose changes a pickup counts. */
 const PICKUP_DAYS = { day: 1, week: 7 } as const;
 
 /** Rooms and net room revenue in one currency; `based`: of nights with a reported capacity. */
@@ -71,7 +75,7 @@ export interface BooksSum {
   readonly amounts: readonly CurrencySum[];
 }
 
-/** Net pickup since an instant. */
+/** Net pickup of some business days up to the current one. */
 export interface PickupSum {
   readonly rooms: number;
   readonly amounts: readonly { readonly currency: string | null; readonly revenue: string }[];
@@ -84,7 +88,7 @@ interface YearFigures {
 
 /** Figures of a range of nights. */
 export interface RangeFigures extends YearFigures {
-  /** The same weekdays 364 days earlier, as known then; null if nothing was known. */
+  /** The same weekdays 364 days earlier, as known then; null unless all of them were. */
   readonly lastYear: YearFigures | null;
   /** Nights on which inventory and reservations differ, and the total difference in rooms. */
   readonly variance: { readonly nights: number; readonly rooms: number };
@@ -95,13 +99,17 @@ export interface PropertyFigures {
   readonly asOf: string;
   /** The property's business day, which is the first night. */
   readonly day: string;
+  readonly timeZone: string;
+  /** The instants after which pickup counts. */
+  readonly since: Readonly<Record<keyof typeof PICKUP_DAYS, string>>;
+  /** The instant that last year's figures are as of, and their first known night. */
+  readonly lastYearAsOf: string;
+  readonly lastYearKnownFrom: string | null;
   readonly ranges: Readonly<Record<PortfolioNights, RangeFigures>>;
-  /** Rooms on the books by night, and as known last year; null if nothing was known. */
+  /** Rooms on the books by night, and as known last year; null if no night was, or that night was not. */
   readonly nights: readonly number[];
-  readonly nightsLastYear: readonly number[] | null;
+  readonly nightsLastYear: readonly (number | null)[] | null;
 }
-
-const minus = (text: string): string => (text.startsWith("-") ? text.slice(1) : `-${text}`);
 
 function sumOf(items: readonly BookedNight[], from: string, count: number): BooksSum {
   const end = addDays(from, count);
@@ -177,21 +185,26 @@ async function readYear(
   client: pg.ClientBase,
   question: StayQuestion,
   queryContext: QueryContext,
-  nowMs: number,
+  since: PropertyFigures["since"],
 ): Promise<YearBooks> {
   const read = async (asOf: string | null, hasStock: boolean) => {
     const asked = { client, question: { ...question, asOf }, queryContext, limit: PAGE_ITEMS };
     const items = await readAll((start) => pageOfBooks({ ...asked, start }, hasStock));
     return items.map(({ item, base }) => ({ ...item, base }));
   };
-  const before = (days: number) => read(new Date(nowMs - days * DAY_MS).toISOString(), false);
   return {
     from: question.from,
     now: await read(question.asOf, true),
-    day: await before(PICKUP_DAYS.day),
-    week: await before(PICKUP_DAYS.week),
+    day: await read(since.day, false),
+    week: await read(since.week, false),
   };
 }
+
+/** Where the pickups up to a business day begin. */
+const sincesOf = (day: string, settings: PropertySettings): PropertyFigures["since"] => ({
+  day: sinceOf(day, PICKUP_DAYS.day, settings),
+  week: sinceOf(day, PICKUP_DAYS.week, settings),
+});
 
 function figuresOf({ from, now, day, week }: YearBooks, count: number): YearFigures {
   const books = sumOf(now, from, count);
@@ -217,14 +230,16 @@ async function computeFigures(
   const codes = { clientCode, propertyCode, property: { propertyId, bucket } };
   const question: StayQuestion = { ...codes, from, to, by: "none", clock: "source", asOf: null };
   const { answer } = await onQueryContext(pool, question, async (client, queryContext) => {
-    const thisYear = await readYear(client, question, queryContext, now.getTime());
-    const thenMs = now.getTime() - YEAR_DAYS * DAY_MS;
-    const then = {
-      from: addDays(from, -YEAR_DAYS),
-      to: addDays(to, -YEAR_DAYS),
-      asOf: new Date(thenMs).toISOString(),
-    };
-    const lastYear = await readYear(client, { ...question, ...then }, queryContext, thenMs);
+    const since = sincesOf(from, settings);
+    const thisYear = await readYear(client, question, queryContext, since);
+    const asOf = lastYearAsOf(null, now);
+    const then = { from: lastYearOf(from), to: lastYearOf(to), asOf };
+    const dayThen = businessDayOf(new Date(asOf), settings);
+    const lastYear = await readYear(
+      ...([client, { ...question, ...then }, queryContext, sincesOf(dayThen, settings)] as const),
+    );
+    const known = await readKnown(client, question);
+    const isKnown = (night: string) => isKnownAt(known, night, asOf);
     const asked = { client, question, queryContext, limit: PAGE_ITEMS };
     const reconciled = await readAll((start) => pageOfReconciliation({ ...asked, start }));
     const range = (count: PortfolioNights): RangeFigures => {
@@ -235,13 +250,25 @@ async function computeFigures(
       );
       return {
         ...one,
-        lastYear: other.books.rooms === 0 && other.books.base === null ? null : other,
+        lastYear: isKnown(then.from) ? other : null,
         variance: { nights: differing.length, rooms: differing.reduce((sum, rooms) => sum + rooms, 0) },
       };
     };
     const ranges = { 1: range(1), 7: range(7), 30: range(30), 90: range(90) };
-    const nightsLastYear = ranges[90].lastYear === null ? null : nightsOf(lastYear);
-    return { asOf: now.toISOString(), day: from, ranges, nights: nightsOf(thisYear), nightsLastYear };
+    const nightsLastYear = isKnown(then.to)
+      ? nightsOf(lastYear).map((rooms, at) => (isKnown(addDays(then.from, at)) ? rooms : null))
+      : null;
+    return {
+      asOf: now.toISOString(),
+      day: from,
+      timeZone: settings.timeZone,
+      since,
+      lastYearAsOf: asOf,
+      lastYearKnownFrom: known.night,
+      ranges,
+      nights: nightsOf(thisYear),
+      nightsLastYear,
+    };
   });
   return { figures: answer, dayEndsAt: endOfBusinessDay(from, settings) };
 }
@@ -332,7 +359,9 @@ interface RefreshOptions {
 async function refreshProperty(pool: pg.Pool, stale: Awaited<ReturnType<typeof findStale>>[number]) {
   const now = new Date();
   const { figures, dayEndsAt } = await computeFigures(pool, stale, now);
-  const dueAt = new Date(Math.min(dayEndsAt.getTime(), now.getTime() + HOUR_MS));
+  // Last year's figures are as of the start of the hour.
+  const hourEndsMs = (Math.floor(now.getTime() / HOUR_MS) + 1) * HOUR_MS;
+  const dueAt = new Date(Math.min(dayEndsAt.getTime(), hourEndsMs));
   const values = [stale.bucket, stale.propertyId, now, dueAt, stale.newBasis, JSON.stringify(figures)];
   await pool.query({ ...writeFigures, values });
 }

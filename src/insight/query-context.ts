@@ -70,6 +70,8 @@ async function statusMeaningsOf(
 export interface QueryContext {
   readonly settings: PropertySettings;
   readonly statuses: PropertyStatuses;
+  /** The instant of an answer without `asOf`. */
+  readonly now: Date;
   /** With the receipt clock: answers up to it are final. Null with the source clock. */
   readonly watermark: string | null;
 }
@@ -91,7 +93,7 @@ export async function onQueryContext<Answer>(
       const watermark = await watermarkOf(client, property, settled);
       const settings = await settingsOf(client, clientCode, propertyCode);
       const statuses = await statusMeaningsOf(client, clientCode, property);
-      const queryContext = { settings, statuses, watermark };
+      const queryContext = { settings, statuses, watermark, now: new Date() };
       return { queryContext, answer: await ask(client, queryContext) };
     },
     { isolation: "repeatable read", readOnly: true },

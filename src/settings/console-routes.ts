@@ -7,7 +7,7 @@ import type { JsonBody } from "../console/json-body.ts";
 import { ConsoleError } from "../platform/errors/console-registry.ts";
 import { isKey, type Position, type PositionShape } from "../platform/http/position.ts";
 import { changeSetting } from "./change-setting.ts";
-import { settingsOfClient } from "./property-settings.ts";
+import { businessDayOf, settingsOfClient } from "./property-settings.ts";
 import { type ClientStatus, changeMapping, listStatuses, previewMapping } from "./status-mapping.ts";
 
 const CODE_CHARACTERS_MAX = 128;
@@ -22,6 +22,7 @@ async function describeSettings(
     clientCode,
     propertyCode,
     settingsVersion: settings.version,
+    businessDay: businessDayOf(new Date(), settings.of(propertyCode)),
     settings: settings.effectiveOf(propertyCode).map(({ name, value, by }) => ({ name, value, from: by })),
   };
 }

@@ -41,7 +41,6 @@ export const describeCounts = ({ service, hotel, inWindow, visit }: ConsoleFixtu
     inWindow("a night by group, this year and last, to the cent", async (page) => {
       const night = hotel().wrongNight;
       const before = addDays(night, -YEAR_DAYS);
-      const asked = page.waitForRequest((request) => request.url().includes(`from=${before}&`));
       await visit(page, `/property/on-the-books?${CODES}&night=${night}&by=marketSegment`);
       const table = page.getByRole("table", { name: /Rooms of the night by market segment/ });
       await table.getByText("Revenue last year").waitFor();
@@ -50,7 +49,8 @@ export const describeCounts = ({ service, hotel, inWindow, visit }: ConsoleFixtu
         const { items } = await ask<{ items: Booked[] }>(page, question);
         return new Map(items.map((item) => [item.marketSegment ?? "none", item]));
       };
-      const asOf = new URL((await asked).url()).searchParams.get("asOf");
+      const compared = `insight/on-the-books?${CODES}&from=${night}&to=${night}&compare=lastYear`;
+      const { lastYearAsOf: asOf } = await ask<{ lastYearAsOf: string }>(page, compared);
       const now = await books(night);
       const then = await books(before, `&asOf=${asOf}`);
       const rows = await rowsOf(table);

@@ -47,30 +47,20 @@ export const describeFigures = ({ service, hotel, inWindow, visit }: ConsoleFixt
       assert.equal(answer.nextCursor, null);
       return answer.items;
     };
-    /** Books of some nights, and of the same weekdays last year as known at the time that the page asked for. */
-    const booksOf = async (page: Page, asked: readonly URL[], from: string, nights: number, by?: string) => {
-      const more = by === undefined ? {} : { by };
+    /** Books of some nights, and of the same weekdays last year at the same time. */
+    const booksOf = async (page: Page, from: string, nights: number, by?: string) => {
+      const more: Record<string, string> = by === undefined ? {} : { by };
       const to = addDays(from, nights - 1);
       const then = { from: addDays(from, -YEAR_DAYS), to: addDays(to, -YEAR_DAYS) };
-      const asOf = asked
-        .find(({ searchParams }) => searchParams.get("from") === then.from && searchParams.has("asOf"))
-        ?.searchParams.get("asOf");
-      const late = Date.now() - YEAR_DAYS * 86_400_000 - Date.parse(asOf ?? "");
-      assert.ok(late >= 0 && late < 2 * 3_600_000, `last year as of ${asOf}`);
+      const compared = `insight/on-the-books?${CODES}&${new URLSearchParams({ from, to, compare: "lastYear" })}`;
+      const { lastYearAsOf: asOf } = await ask<{ lastYearAsOf: string }>(page, compared);
       return {
         now: await itemsOf(page, "on-the-books", { from, to, ...more }),
-        before: (
-          await itemsOf(page, "on-the-books", { ...then, asOf: asOf ?? "", clock: "source", ...more })
-        ).map((item) => ({ ...item, stayDate: addDays(item.stayDate, YEAR_DAYS) })),
+        before: (await itemsOf(page, "on-the-books", { ...then, asOf, ...more })).map((item) => ({
+          ...item,
+          stayDate: addDays(item.stayDate, YEAR_DAYS),
+        })),
       };
-    };
-    /** Where the page's own questions went. */
-    const visited = async (page: Page, path: string): Promise<readonly URL[]> => {
-      const asked: URL[] = [];
-      page.on("request", (request) => asked.push(new URL(request.url())));
-      await visit(page, path);
-      await page.waitForLoadState("networkidle");
-      return asked;
     };
 
     inWindow("a portfolio's rows are its answer, and a total of a currency their sum", async (page) => {
@@ -97,7 +87,7 @@ export const describeFigures = ({ service, hotel, inWindow, visit }: ConsoleFixt
           assert.equal(first("Revenue"), numberOf(amount?.roomRevenue));
           assert.equal(first("ADR"), numberOf(amount?.adr));
           assert.equal(first("RevPAR"), numberOf(amount?.revpar));
-          assert.equal(first("Pickup 1 day"), item.now?.pickup.day.rooms);
+          assert.equal(first("Pickup since yesterday's close"), item.now?.pickup.day.rooms);
           assert.equal(first("Pickup 7 days"), item.now?.pickup.week.rooms);
           if (item.lastYear !== null) {
             const change = Number(item.now?.rooms) - item.lastYear.rooms;
@@ -130,8 +120,8 @@ export const describeFigures = ({ service, hotel, inWindow, visit }: ConsoleFixt
 
     inWindow("an overview's figures are of its nights, this year and last", async (page) => {
       const { today } = hotel();
-      const asked = await visited(page, `/property?${CODES}`);
-      const { now, before } = await booksOf(page, asked, today, 30);
+      await visit(page, `/property?${CODES}`);
+      const { now, before } = await booksOf(page, today, 30);
       const strips = page.locator(".figures");
       await strips
         .first()
@@ -141,16 +131,11 @@ export const describeFigures = ({ service, hotel, inWindow, visit }: ConsoleFixt
       const [keys, ...pickups] = await strips.all();
       assertKeyFigures(await figuresOf(keys as Locator), totalOf(now), totalOf(before));
       const end = addDays(today, 89);
-      const sinces = asked
-        .flatMap(({ searchParams }) => searchParams.get("since") ?? [])
-        .toSorted()
-        .toReversed();
       assert.equal(pickups.length, 2);
       for (const [place, strip] of pickups.entries()) {
-        const since = sinces[place] ?? "";
-        const days = (Date.now() - Date.parse(since)) / 86_400_000;
-        assert.ok(Math.abs(days - ([1, 7][place] ?? 0)) < 0.1, `pickup since ${since}`);
-        const moved = await itemsOf(page, "pickup", { from: today, to: end, since });
+        const moved = await itemsOf(page, "pickup", {
+          ...{ from: today, to: addDays(today, 29), days: place === 0 ? "1" : "7" },
+        });
         const [rooms, ...amounts] = [...(await figuresOf(strip)).values()];
         assert.equal(
           readFigure(rooms?.value ?? ""),
@@ -184,8 +169,8 @@ export const describeFigures = ({ service, hotel, inWindow, visit }: ConsoleFixt
       inWindow(`on the books from night ${begin}: every night, month and total`, async (page) => {
         const from = addDays(hotel().today, begin);
         const to = addDays(from, 34);
-        const asked = await visited(page, `/property/on-the-books?${CODES}&from=${from}&to=${to}`);
-        const { now, before } = await booksOf(page, asked, from, 35);
+        await visit(page, `/property/on-the-books?${CODES}&from=${from}&to=${to}`);
+        const { now, before } = await booksOf(page, from, 35);
         const table = page.getByRole("table", { name: "On the books by night" });
         await table.getByText("Last year").waitFor();
         const rows = await rowsOf(table);
@@ -227,8 +212,8 @@ export const describeFigures = ({ service, hotel, inWindow, visit }: ConsoleFixt
     ] as const)
       inWindow(`on the books by ${by}: ${show} of every night and group`, async (page) => {
         const from = hotel().today;
-        const asked = await visited(page, `/property/on-the-books?${CODES}&by=${by}&show=${show}`);
-        const { now, before } = await booksOf(page, asked, from, 35, by);
+        await visit(page, `/property/on-the-books?${CODES}&by=${by}&show=${show}`);
+        const { now, before } = await booksOf(page, from, 30, by);
         const table = page.getByRole("table", { name: /by night and/ });
         await table.getByText("Change on last year").waitFor();
         const rows = await rowsOf(table);
@@ -240,7 +225,7 @@ export const describeFigures = ({ service, hotel, inWindow, visit }: ConsoleFixt
           const own = String(item[by] ?? "none");
           return name === "Total" || (name === "Other" ? !named.includes(own) : own === name);
         };
-        const expected = [now, before, undefined, ...datesFrom(from, 35)];
+        const expected = [now, before, undefined, ...datesFrom(from, 30)];
         assert.equal(rows.length, expected.length);
         for (const [place, { cells }] of rows.entries())
           for (const name of ["Total", ...named]) {
@@ -280,7 +265,7 @@ export const describeFigures = ({ service, hotel, inWindow, visit }: ConsoleFixt
       await visit(german, `/property/on-the-books?${CODES}&show=revenue`);
       const items = await itemsOf(page, "on-the-books", {
         from: hotel().today,
-        to: addDays(hotel().today, 34),
+        to: addDays(hotel().today, 29),
       });
       const total = (await rowsOf(german.getByRole("table", { name: "On the books by night" })))[0];
       const written = (value: number | null) =>
@@ -318,7 +303,10 @@ export const describeFigures = ({ service, hotel, inWindow, visit }: ConsoleFixt
       const end = Math.min(...items.map((item) => Number(item["daysBefore"])));
       assert.deepEqual(
         shown.map(({ value }) => readFigure(value)),
-        [rooms, lastYear(last), rooms - lastYear(last), lastYear(end)],
+        [
+          sum(await itemsOf(page, "on-the-books", { from, to: addDays(from, 29) }), (item) => item.rooms),
+          ...[rooms, lastYear(last), rooms - lastYear(last), lastYear(end)],
+        ],
       );
     });
 
@@ -332,9 +320,8 @@ export const describeFigures = ({ service, hotel, inWindow, visit }: ConsoleFixt
           const day = addDays(today, -back);
           const moved = await itemsOf(page, "pickup", {
             from: today,
-            to: addDays(today, 27),
-            since: `${addDays(day, -1)}T23:59:59.999999Z`,
-            asOf: `${day}T23:59:59.999999Z`,
+            to: addDays(today, 29),
+            day,
           });
           const amount = (items: readonly Item[]) =>
             sum(items, (item) => (show === "rooms" ? item.rooms * 100 : cents(item.roomRevenue)));
@@ -345,7 +332,7 @@ export const describeFigures = ({ service, hotel, inWindow, visit }: ConsoleFixt
               return centsShown(await ((await exact.count()) > 0 ? exact : cell).innerText());
             }),
           );
-          const expected = datesFrom(today, 28).map((night) =>
+          const expected = datesFrom(today, 30).map((night) =>
             amount(moved.filter(({ stayDate }) => stayDate === night)),
           );
           assert.deepEqual(shown, [...expected, amount(moved)], day);

@@ -39,11 +39,10 @@ export const describeFiveTasks = ({ service, hotel, inWindow, visit }: ConsoleFi
     inFewClicks("sees why next Saturday is down on last year", async (page) => {
       const saturday = nextSaturday(hotel().today);
       await page.getByRole("link", { name: "ACME / PARIS01" }).click();
-      const asked = page.waitForRequest((request) =>
-        request.url().includes(`from=${addDays(saturday, -YEAR_DAYS)}&`),
-      );
       await page.locator(`a.night[href*="night=${saturday}"]`).click();
-      const asOf = new URL((await asked).url()).searchParams.get("asOf");
+      const address = `insight/on-the-books?${CODES}&from=${saturday}&to=${saturday}&compare=lastYear`;
+      const compared = await page.request.get(`${service().address}/console/api/${address}`);
+      const { lastYearAsOf: asOf } = (await compared.json()) as { lastYearAsOf: string };
       const groups = page.getByRole("table", { name: /Rooms of the night by market segment/ });
       await groups.getByText("Last year", { exact: true }).waitFor();
       const rows = await groups.locator("tbody tr").all();
@@ -117,14 +116,13 @@ export const describeFiveTasks = ({ service, hotel, inWindow, visit }: ConsoleFi
 
     inFewClicks("sees what came in since yesterday, and for which nights", async (page) => {
       const row = page.getByRole("row", { name: /PARIS01/ });
-      const pickup = row.locator("td[data-head='Pickup 1 day']");
+      const pickup = row.locator(`td[data-head="Pickup since yesterday's close"]`);
       const rooms = roomsIn((await pickup.innerText()).split("\n")[0] ?? "");
       await pickup.getByRole("link").click();
       await page.locator(".heat tbody tr").first().waitFor();
-      const since = new Date(Date.now() - 86_400_000).toISOString();
       const moved = await ask<{ rooms: number }>(
         page,
-        `pickup?${CODES}&from=${hotel().today}&to=${addDays(hotel().today, 29)}&since=${since}`,
+        `pickup?${CODES}&from=${hotel().today}&to=${addDays(hotel().today, 29)}&days=1`,
       );
       assert.equal(
         rooms,

@@ -39,7 +39,7 @@ test("operators get the same insights as partners, as JSON and as CSV", async ()
     const asPartner = await service.get(`/api/insight/v1/${question}`, { as: reader });
     assert.equal(asPartner.status, 200, `${question} ${asPartner.text}`);
     const asOperator = await session.read<Record<string, unknown>>(`insight/${question}`);
-    const { readAt: _partner, ...reported } = asPartner.json();
+    const { readAt: _partner, ...reported } = asPartner.json() as Record<string, unknown>;
     const { readAt: _operator, ...same } = asOperator;
     assert.deepEqual(same, reported, question);
     const headers = { accept: "text/csv" };

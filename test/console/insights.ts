@@ -18,7 +18,7 @@ export const describeInsights = ({ service, hotel, inWindow, visit }: ConsoleFix
       const first = await curve.getAttribute("aria-valuetext");
       await page.keyboard.press("End");
       const last = await curve.getAttribute("aria-valuetext");
-      assert.match(first ?? "", /days before arrival: On the books/);
+      assert.match(first ?? "", /days before each night: On the books/);
       assert.notEqual(first, last);
       assert.ok(await isDrawn(page), "the canvas has more than one colour");
     });
@@ -130,7 +130,10 @@ export const describeInsights = ({ service, hotel, inWindow, visit }: ConsoleFix
         page,
         `/property/on-the-books?clientCode=ACME&propertyCode=PARIS01&from=${from}&to=${dayAfter(from, 3)}`,
       );
-      await page.getByText("no data for last year").first().waitFor();
+      await page
+        .getByText(/last year is known from [A-Z]/)
+        .first()
+        .waitFor();
       assert.equal(await page.getByText(/on [0-9,.]+ last year/).count(), 0);
       assert.equal(await page.getByRole("columnheader", { name: "Last year" }).count(), 0);
       await visit(page, "/property/on-the-books?clientCode=ACME&propertyCode=NOPE");
@@ -334,13 +337,17 @@ export const describeInsights = ({ service, hotel, inWindow, visit }: ConsoleFix
       await page.route(/insight\/pace\?/, async (route) => {
         const answer = await route.fetch();
         const { items, ...rest } = (await answer.json()) as { items: object[] };
-        const unknown = items.map((item) => ({ ...item, lastYearRooms: 0, lastYearRoomRevenue: null }));
-        await route.fulfill({ json: { items: unknown, ...rest } });
+        const unknown = items.map((item) => ({ ...item, lastYearRooms: null, lastYearRoomRevenue: null }));
+        await route.fulfill({ json: { ...rest, items: unknown, lastYearKnownFrom: "2025-10-05" } });
       });
       await visit(page, "/property/pace?clientCode=ACME&propertyCode=PARIS01");
-      await page.getByText("not known: no reservation of last year's nights").first().waitFor();
+      await page.getByText("last year is known from Sun 5 Oct 2025").first().waitFor();
       assert.equal(
-        await page.locator(".figures > div", { hasText: "vs last year" }).locator("dd").first().innerText(),
+        await page
+          .locator(".figures > div", { hasText: "Pace vs last year" })
+          .locator("dd")
+          .first()
+          .innerText(),
         "–",
       );
       await page.getByText("View as table").click();

@@ -121,19 +121,21 @@ describe("a parameter that cannot be used is refused, and the message names it",
         assert.match(parameterMessage(answer), message, JSON.stringify(parameters));
         assertDocumented(document, "GET", `/api/insight/v1/${name}`, answer);
       }
-      for (const missing of [
-        "clientCode",
-        "propertyCode",
-        "from",
-        "to",
-        ...(name === "pickup" ? ["since"] : []),
-      ]) {
+      for (const missing of ["clientCode", "propertyCode", "from", "to"]) {
         const { [missing]: _left, ...rest } = parametersOf(name) as Record<string, string>;
         assert.match(
           parameterMessage(await askInsight(service, name, rest)),
           new RegExp(`^${missing} is required`),
         );
       }
+      if (name === "pickup")
+        for (const end of [{ since: "2026-07-01T00:00:00Z" }, { asOf: "2026-07-01T00:00:00Z" }]) {
+          const asked = { ...JULY, propertyCode: "ASKED", day: "2026-07-02", ...end };
+          assert.match(
+            parameterMessage(await askInsight(service, name, asked)),
+            /^day is the end of a pickup/,
+          );
+        }
       const twice = await service.get(`/api/insight/v1/${name}?from=2026-07-01&from=2026-07-02`);
       assert.match(parameterMessage(twice), /^from must be given once/);
     });

@@ -241,6 +241,13 @@ describe("pace", () => {
     return day;
   }
 
+  const firstDay = ({ versions }: Hotel, clock: "source" | "receipt", settings: typeof UTC) =>
+    Math.min(
+      ...versions.map(({ sourceTime, receivedAt }) =>
+        enteredOn(clock === "source" ? sourceTime : receivedAt, settings),
+      ),
+    );
+
   /** What was on the books of all nights so many days before each, by group and currency. */
   function pointOf(
     hotel: Hotel,
@@ -310,7 +317,8 @@ describe("pace", () => {
           for (const [group, ofGroup] of groups) {
             const item = ofGroup[daysBefore - days] ?? {};
             const sum = expected.get(group) ?? { rooms: 0, net: 0, gross: 0 };
-            const isThere = range.to - days <= today;
+            // The books before the first version are not known.
+            const isThere = range.to - days <= today && range.from - days >= firstDay(hotel, clock, settings);
             const answered = [
               item["rooms"],
               centsOf(item["roomRevenue"]) ?? 0,

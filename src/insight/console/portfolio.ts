@@ -41,7 +41,9 @@ const readPortfolio = namedStatement(
   "read-portfolio",
   `select property.property_id as "propertyId", property.bucket, client_code as "clientCode", property_code as "propertyCode",
     figures ->> 'asOf' as "asOf", figures ->> 'day' as day, figures -> 'ranges' -> $2 as range,
-    figures -> 'nights' as nights, figures -> 'nightsLastYear' as "nightsLastYear"
+    figures -> 'nights' as nights, figures -> 'nightsLastYear' as "nightsLastYear", figures ->> 'timeZone' as "timeZone",
+    figures -> 'since' as since, figures ->> 'lastYearAsOf' as "lastYearAsOf",
+    figures ->> 'lastYearKnownFrom' as "lastYearKnownFrom"
   from bellhop.property as property
   left join bellhop.property_figures using (property_id)
   where ${isWithinKeys("$1")}
@@ -56,6 +58,10 @@ interface PortfolioRow extends Property, PropertyCodes {
   readonly range: RangeFigures | null;
   readonly nights: PropertyFigures["nights"] | null;
   readonly nightsLastYear: PropertyFigures["nightsLastYear"];
+  readonly timeZone: string | null;
+  readonly since: PropertyFigures["since"] | null;
+  readonly lastYearAsOf: string | null;
+  readonly lastYearKnownFrom: string | null;
 }
 
 export interface PortfolioQuestion {
@@ -282,6 +288,10 @@ export async function answerPortfolio(
       city: settings?.city ?? null,
       asOf: row.asOf,
       day: row.day,
+      timeZone: row.timeZone,
+      pickupSince: row.since,
+      lastYearAsOf: row.lastYearAsOf,
+      lastYearKnownFrom: row.lastYearKnownFrom,
       feeds,
       quarantined: count,
       attention: attentionOf(range, feeds, count),

@@ -3,7 +3,8 @@ import { ratedHeadersOf } from "../../platform/http/openapi/headers.ts";
 import { type Operation, type PathItem, type Schema, schemaOf } from "../../platform/http/openapi/model.ts";
 import { choice, integer, list, objectOf, orNull, text, time } from "../../platform/http/openapi/schema.ts";
 import { NEXT_CURSOR } from "../../query/openapi/read-schemas.ts";
-import { exampleOf, type Insight } from "../insight.ts";
+import { DAY_FIELDS } from "../days-of-answer.ts";
+import { exampleOf, exampleOfFields, type Insight } from "../insight.ts";
 import { INSIGHT_PATH, INSIGHTS } from "../insights.ts";
 import { INSIGHT_LIMIT_MAX } from "../parameters.ts";
 import { CLOCKS } from "../question.ts";
@@ -21,6 +22,7 @@ const ANSWER_FIELDS: Readonly<Record<string, Schema>> = {
       "2026-06-15T12:00:02.052927Z",
     ),
   ),
+  ...DAY_FIELDS,
   settingsVersion: integer(
     "Raised by every change of the client code's settings and status mappings.",
     0,
@@ -65,7 +67,9 @@ function exampleOfPage({ item, page }: Insight): object {
     clock: "receipt",
     asOf: "2026-06-15T12:00:00.000000Z",
     watermark: "2026-06-15T12:00:02.052927Z",
+    ...exampleOfFields(DAY_FIELDS),
     settingsVersion: 3,
+    ...exampleOfFields(page.fields ?? {}),
     ...page.example,
   };
 }
@@ -76,7 +80,15 @@ function operationOf(insight: Insight): Operation {
   const answers = {
     200: {
       description: "A page of the answer.",
-      headers: ratedHeadersOf("Cache-Control", "Link", "X-Watermark", "X-Known-From", "X-Settings-Version"),
+      headers: ratedHeadersOf(
+        "Cache-Control",
+        "Link",
+        "X-Watermark",
+        "X-Known-From",
+        "X-Settings-Version",
+        "X-Time-Zone",
+        "X-Business-Day",
+      ),
       content: {
         "application/json": { schema: schemaOf(page.name), examples: example },
         "text/csv": { schema: schemaOf("InsightCsv"), examples: { page: { value: CSV_EXAMPLE } } },

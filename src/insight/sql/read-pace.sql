@@ -1,10 +1,14 @@
 -- Changes of the booking curves of the nights $3 to $4 together, up to $5, by grouping and currency, in the statuses $6, by days before the
 -- night (summed in pace.ts). Business days end $9 minutes after midnight in time zone $8; changes $10 or more days before count as one. A
 -- run of nights is also a run of days, of which only the ends are summed. Returns the first $15 cells from ($11 … $14).
+-- Each row has the day of the first change of all. A change's day is the number of ends of business days up to it, of which there are few; earlier changes are on the first.
 with entry as materialized (
   select dimension, share_id, key, rooms, room_revenue, gross_room_revenue,
     greatest(first_night, $3::date) as first, least(first_night + nights - 1, $4::date) as last,
-    ({time} at time zone $8 - make_interval(mins => $9))::date as day
+    $3::date - $10::integer + width_bucket({time}, (
+      select array_agg((day + make_interval(mins => $9)) at time zone $8 order by day)
+      from generate_series($3::date - $10::integer + 1, $4::date + interval '1 day', interval '1 day') as day
+    )) as day
   from ({parts/entries-of-nights}) as stored
   where {time} <= $5
 ),
@@ -73,7 +77,7 @@ change as (
   from shared_room where next_days is not null group by cell, next_days
 )
 select
-  unit, currency, days, sum(slope_rooms)::text as slope_rooms, sum(slope_revenue)::text as slope_revenue,
+  unit, currency, days, (select min(day) from entry)::text as first_day, sum(slope_rooms)::text as slope_rooms, sum(slope_revenue)::text as slope_revenue,
   sum(slope_gross)::text as slope_gross, sum(slope_priced)::text as slope_priced, sum(slope_gross_priced)::text as slope_gross_priced,
   sum(level_rooms)::text as level_rooms, sum(level_revenue)::text as level_revenue, sum(level_gross)::text as level_gross,
   sum(level_priced)::text as level_priced, sum(level_gross_priced)::text as level_gross_priced

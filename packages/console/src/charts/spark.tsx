@@ -2,14 +2,21 @@ import { writeMany } from "../field/format.ts";
 
 const [WIDTH, HEIGHT] = [120, 28];
 
-/** A sparkline, with last year's line behind it. */
-export function Spark({ now, before }: { now: readonly number[]; before: readonly number[] | null }) {
-  const highest = Math.max(1, ...now, ...(before ?? []));
-  const lineOf = (values: readonly number[]) =>
+/** A sparkline, with last year's line behind it where it is known. */
+export function Spark({
+  now,
+  before,
+}: {
+  now: readonly number[];
+  before: readonly (number | null)[] | null;
+}) {
+  const highest = Math.max(1, ...now, ...(before ?? []).map((rooms) => rooms ?? 0));
+  const lineOf = (values: readonly (number | null)[]) =>
     values
       .map((value, place) => {
+        if (value === null) return "";
         const x = (place * WIDTH) / Math.max(1, values.length - 1);
-        return `${place === 0 ? "M" : "L"}${x.toFixed(1)} ${(HEIGHT - 1 - (value / highest) * (HEIGHT - 2)).toFixed(1)}`;
+        return `${(values[place - 1] ?? null) === null ? "M" : "L"}${x.toFixed(1)} ${(HEIGHT - 1 - (value / highest) * (HEIGHT - 2)).toFixed(1)}`;
       })
       .join("");
   return (

@@ -16,6 +16,7 @@ import {
   propertyPath,
   writeChange,
   writeCount,
+  writeDate,
   writeInstant,
   writeMany,
   writeMoney,
@@ -173,7 +174,14 @@ function Change({ of, nights }: { of: PortfolioRow; nights: number }) {
         {writeCount(of.lastYearProperties)} of {writeCount(of.properties)} known
       </span>
     );
-  if (lastYear === null) return <span className="muted">no data</span>;
+  if (lastYear === null)
+    return (
+      <span className="muted">
+        {isTotal(of) || of.lastYearKnownFrom === null
+          ? "no data"
+          : `known from ${writeDate(of.lastYearKnownFrom)}`}
+      </span>
+    );
   return (
     <>
       <ToNights of={of} nights={nights} path="/property/on-the-books">
@@ -271,7 +279,7 @@ const columnsOf = (isMixed: boolean, nights: number): readonly PortfolioColumn[]
   { head: "ADR", end: true, sort: "adr", cell: (row) => <Amounts of={row} name="adr" /> },
   { head: "RevPAR", end: true, sort: "revpar", cell: (row) => <Amounts of={row} name="revpar" /> },
   {
-    head: "Pickup 1 day",
+    head: "Pickup since yesterday's close",
     end: true,
     sort: "pickupDay",
     cell: (row) => <Pickup of={row} nights={nights} since="day" />,
@@ -286,7 +294,7 @@ const columnsOf = (isMixed: boolean, nights: number): readonly PortfolioColumn[]
 ];
 
 const CSV =
-  "clientCode propertyCode name city asOf day rooms occupancy currency roomRevenue adr revpar dayUseRevenue feeRevenue outsideStayRevenue pickupDay pickupWeek lastYearRooms lastYearOccupancy lastYearRoomRevenue varianceNights varianceRooms quarantined attention";
+  "clientCode propertyCode name city asOf day timeZone rooms occupancy currency roomRevenue adr revpar dayUseRevenue feeRevenue outsideStayRevenue pickupDay pickupWeek lastYearAsOf lastYearKnownFrom lastYearRooms lastYearOccupancy lastYearRoomRevenue varianceNights varianceRooms quarantined attention";
 
 /** One line per currency of a property. */
 function csvLines(item: PortfolioItem): object[] {
@@ -382,8 +390,9 @@ const Rows = memo(function Rows({ answer }: { answer: PortfolioAnswer }) {
           "Figures are being computed."
         ) : (
           <>
-            Figures as of <Instant at={oldest} as="ago" /> or later. Pickup is since the same time yesterday
-            and seven days before.
+            Figures as of <Instant at={oldest} /> or later. Nights and pickup go by each property's business
+            day: since yesterday's close, and of 7 days with today. Last year is as of the start of this hour,
+            364 days earlier.
           </>
         )}
       </p>

@@ -2,7 +2,7 @@ import { createContext, type ReactNode, useContext, useState } from "react";
 import type { PropertyCodes, SettingName, SettingsAnswer } from "../contract.ts";
 import { addressOf, useAnswer } from "../data/queries.ts";
 import { readStored, store } from "../data/stored.ts";
-import { isOneOf, UTC } from "../field/format.ts";
+import { isOneOf, today, UTC } from "../field/format.ts";
 
 /** Display settings of a property's pages. Other pages show UTC. */
 interface PropertyView {
@@ -15,6 +15,9 @@ interface PropertyView {
   readonly timeZone: string;
   /** The property's own zone. */
   readonly ownTimeZone: string;
+  readonly businessDayEnd: string;
+  /** Its current business day. */
+  readonly today: string;
   readonly choose: (clock: string) => void;
   readonly isWeekend: (date: string) => boolean;
 }
@@ -27,6 +30,8 @@ const ELSEWHERE: PropertyView = {
   city: null,
   timeZone: UTC,
   ownTimeZone: UTC,
+  businessDayEnd: "00:00",
+  today: today(),
   choose: () => undefined,
   isWeekend: (date) => isOneOf(WEEKEND_STANDARD, date),
 };
@@ -35,10 +40,10 @@ const ViewContext = createContext(ELSEWHERE);
 
 export const usePropertyView = () => useContext(ViewContext);
 
-/** Provides the property's name, city, weekend and time zone from its settings. */
+/** Provides the property's name, city, weekend, time zone and business day from its settings. */
 export function PropertyViewProvider({ codes, children }: { codes: PropertyCodes; children: ReactNode }) {
   const { clientCode, propertyCode } = codes;
-  const { data } = useAnswer<SettingsAnswer>(addressOf("settings", { clientCode, propertyCode }));
+  const { data, error } = useAnswer<SettingsAnswer>(addressOf("settings", { clientCode, propertyCode }));
   const [clock, setClock] = useState(readStored(CLOCK_STORED_AS));
   const settingOf = (name: SettingName) => data?.settings.find((each) => each.name === name)?.value ?? null;
   const ownTimeZone = settingOf("timeZone") ?? UTC;
@@ -48,6 +53,8 @@ export function PropertyViewProvider({ codes, children }: { codes: PropertyCodes
     name: settingOf("name"),
     city: settingOf("city"),
     ownTimeZone,
+    businessDayEnd: settingOf("businessDayEnd") ?? "00:00",
+    today: data?.businessDay ?? today(),
     timeZone: clock === "property" ? ownTimeZone : UTC,
     choose: (next) => {
       setClock(next);
@@ -55,6 +62,8 @@ export function PropertyViewProvider({ codes, children }: { codes: PropertyCodes
     },
     isWeekend: (date) => isOneOf(weekend, date),
   };
+  // Ranges begin with the business day.
+  if (data === undefined && error === null) return null;
   return <ViewContext value={view}>{children}</ViewContext>;
 }
 

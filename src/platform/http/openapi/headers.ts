@@ -88,6 +88,14 @@ export const HEADERS = {
     description: "With CSV: the `settingsVersion` of the answer.",
     schema: { type: "integer", format: "int32", minimum: 0, maximum: 2_147_483_647, examples: [3] },
   },
+  "X-Time-Zone": {
+    description: "With CSV: the `timeZone` of the answer.",
+    schema: textLike(64, "^[A-Za-z][A-Za-z0-9_+/-]*$", "Europe/Paris"),
+  },
+  "X-Business-Day": {
+    description: "With CSV: the `businessDay` of the answer.",
+    schema: formatted("date", 10, "2026-06-15"),
+  },
   "Cache-Control": {
     description: "`no-store`: the response must not be cached.",
     required: true,

@@ -3,7 +3,6 @@ import { askWhole } from "../../data/queries.ts";
 import {
   addDays,
   daysBetween,
-  today,
   writeCount,
   writeDate,
   writeDay,
@@ -14,6 +13,7 @@ import {
 import { AddressChoice } from "../../parts/field.tsx";
 import { type Column, figure, Table } from "../../parts/list.tsx";
 import { Empty, Figures } from "../../parts/page.tsx";
+import { usePropertyView } from "../../parts/property-view.tsx";
 import { Badge, HistoryLink, orDash, Share } from "../../parts/values.tsx";
 import {
   CutNotice,
@@ -30,9 +30,10 @@ const NIGHTS_SHOWN = 90;
 
 export const BlocksPage = ofProperty(function Blocks({ codes }) {
   const by = useByRoomType();
-  const nights = { from: today(), to: addDays(today(), NIGHTS_SHOWN - 1) };
+  const { today } = usePropertyView();
+  const nights = { from: today, to: addDays(today, NIGHTS_SHOWN - 1) };
   const insight = useInsight<BlocksAnswer>("blocks", codes, nights, { by }, askWhole);
-  const day = usePointInTime().asOf?.slice(0, 10) ?? today();
+  const day = usePointInTime().asOf?.slice(0, 10) ?? today;
   return (
     <InsightPage
       codes={codes}

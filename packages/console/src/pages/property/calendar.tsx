@@ -6,7 +6,6 @@ import {
   addDays,
   historyPath,
   propertyPath,
-  today,
   writeAgo,
   writeCount,
   writeDate,
@@ -17,13 +16,14 @@ import {
 } from "../../field/format.ts";
 import { type Column, ExportButtons, figure, Table } from "../../parts/list.tsx";
 import { Answered, Empty, Notice, Section } from "../../parts/page.tsx";
+import { usePropertyView } from "../../parts/property-view.tsx";
 import { Badge, Instant } from "../../parts/values.tsx";
 import { InsightFilters, ofProperty, PropertyPage, useFeeds, useRange } from "./property-page.tsx";
 
 const NIGHTS_SHOWN = 365;
 
 export const CalendarPage = ofProperty(function Calendar({ codes }) {
-  const firstOfMonth = `${today().slice(0, 7)}-01`;
+  const firstOfMonth = `${usePropertyView().today.slice(0, 7)}-01`;
   const range = useRange({ from: firstOfMonth, to: addDays(firstOfMonth, NIGHTS_SHOWN - 1) });
   const asked = useAnswer<CalendarAnswer>(addressOf("calendar", { ...codes, ...range }));
   return (

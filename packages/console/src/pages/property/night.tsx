@@ -26,12 +26,11 @@ import { useFilters } from "../../routing/filters.ts";
 import {
   GROUPINGS,
   type Grouping,
-  isNothing,
   KeyFigures,
+  lastYearItems,
   nameOfGroup,
   roomsOf,
   useBooks,
-  useLastYear,
   YEAR_DAYS,
 } from "./nights.tsx";
 import { currenciesOf, ROWS_MAX, usePointInTime } from "./property-page.tsx";
@@ -48,7 +47,6 @@ export function NightOnTheBooks({ codes, night, by }: NightProps) {
   const { change } = useFilters();
   const range = { from: night, to: night };
   const asked = useBooks(codes, range, by);
-  const lastYear = useLastYear(codes, range, by);
   return (
     <Section
       title={writeDate(night)}
@@ -64,9 +62,7 @@ export function NightOnTheBooks({ codes, night, by }: NightProps) {
     >
       <KeyFigures codes={codes} range={range} />
       <Answered asked={asked} lines={5}>
-        {(answer) => (
-          <GroupsOfNight answer={answer} lastYear={lastYear} by={by} before={addDays(night, -YEAR_DAYS)} />
-        )}
+        {(answer) => <GroupsOfNight answer={answer} by={by} before={addDays(night, -YEAR_DAYS)} />}
       </Answered>
       <Reservations codes={codes} night={night} />
     </Section>
@@ -83,16 +79,16 @@ interface GroupRow {
 
 interface GroupsProps {
   readonly answer: OnTheBooksAnswer;
-  readonly lastYear: OnTheBooksAnswer | undefined;
   readonly by: Grouping;
   /** Last year's night. */
   readonly before: string;
 }
 
-function GroupsOfNight({ answer, lastYear, by, before }: GroupsProps) {
+function GroupsOfNight({ answer, by, before }: GroupsProps) {
   const byText = GROUPINGS[by];
   const [currency] = currenciesOf(answer.items);
-  const known = lastYear !== undefined && !lastYear.items.every(isNothing) ? lastYear.items : undefined;
+  const lastYear = lastYearItems(answer.items);
+  const known = lastYear.length === 0 ? undefined : lastYear;
   const rows = groupRows(answer.items, known, by, currency);
   const columns: readonly Column<GroupRow>[] = [
     { head: `${byText.charAt(0).toUpperCase()}${byText.slice(1)}`, lead: true, cell: ({ name }) => name },
@@ -123,9 +119,7 @@ function GroupsOfNight({ answer, lastYear, by, before }: GroupsProps) {
       />
       <p className="small muted">
         {known === undefined
-          ? lastYear === undefined
-            ? ""
-            : `No data for last year (${writeDate(before)}).`
+          ? `No data for last year (${writeDate(before)}).`
           : `Last year: ${writeDate(before)}, as known at the same time then.`}
       </p>
     </>

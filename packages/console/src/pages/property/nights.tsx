@@ -8,48 +8,57 @@ import {
   writeChange,
   writeCount,
   writeDate,
+  writeDay,
   writeMoney,
   writePoints,
   writeShare,
 } from "../../field/format.ts";
 import { Answered, Figures } from "../../parts/page.tsx";
 import { orDash } from "../../parts/values.tsx";
-import { type Range, ROWS_MAX, useMeasure, usePointInTime } from "./property-page.tsx";
+import { AsOf, type Range, ROWS_MAX, useMeasure, usePointInTime } from "./property-page.tsx";
 
 /** A whole number of weeks, so weekdays match. */
 export const YEAR_DAYS = 364;
 
-/** On the books at the point in time of the page's address. */
+/** On the books at the point in time of the page's address, compared with last year. */
 export function useBooks(codes: PropertyCodes, range: Range, by?: string): Asked<OnTheBooksAnswer> {
-  const parameters = { ...codes, ...range, ...usePointInTime(), limit: ROWS_MAX, by };
+  const parameters = { ...codes, ...range, ...usePointInTime(), limit: ROWS_MAX, by, compare: "lastYear" };
   return useAnswer(addressOf("insight/on-the-books", parameters), { keeps: true });
 }
 
-/** The same weekdays a year earlier, as known at the same time. */
-export function useLastYear(
-  codes: PropertyCodes,
-  range: Range,
-  by?: string,
-  limit = ROWS_MAX,
-): OnTheBooksAnswer | undefined {
-  const { asOf, clock } = usePointInTime();
-  // Rounded to the hour, so that the query can be cached.
-  const instant = asOf ?? thisHour();
-  return useAnswer<OnTheBooksAnswer>(
-    addressOf("insight/on-the-books", {
-      ...codes,
-      from: addDays(range.from, -YEAR_DAYS),
-      to: addDays(range.to, -YEAR_DAYS),
-      asOf: `${addDays(instant.slice(0, 10), -YEAR_DAYS)}${instant.slice(10)}`,
-      clock,
-      limit,
-      by,
-    }),
-  ).data;
+const isCompared = ({ lastYearRooms }: OnTheBooksItem) =>
+  lastYearRooms !== null && lastYearRooms !== undefined;
+
+/** Last year's figures of compared items, as items of their own nights; without those that are not known. */
+export function lastYearItems(items: readonly OnTheBooksItem[]): readonly OnTheBooksItem[] {
+  return items.filter(isCompared).map((item) => ({
+    ...item,
+    stayDate: addDays(item.stayDate, -YEAR_DAYS),
+    rooms: item.lastYearRooms ?? 0,
+    roomRevenue: item.lastYearRooms === 0 ? null : (item.lastYearRoomRevenue ?? null),
+    capacity: item.lastYearCapacity ?? null,
+    outOfOrder: item.lastYearOutOfOrder ?? null,
+    occupancy: item.lastYearOccupancy ?? null,
+    adr: item.lastYearAdr ?? null,
+    revpar: item.lastYearRevpar ?? null,
+  }));
 }
 
-export function thisHour(): string {
-  return `${new Date().toISOString().slice(0, 13)}:00:00Z`;
+/** Last year's rows of a page. */
+export interface LastYearRows extends NightRows {
+  /** Some night is known. */
+  readonly isAny: boolean;
+  /** Whether a night of last year is known, and all its rows are on the page. */
+  readonly isKnown: (night: string) => boolean;
+  readonly knownFrom: string | null;
+}
+
+export function lastYearRows(rows: NightRows, knownFrom: string | null): LastYearRows {
+  const items = lastYearItems(rows.items);
+  const isWhole = (night: string) => rows.isWhole(addDays(night, YEAR_DAYS));
+  const isAny = items.length > 0;
+  const isKnown = (night: string) => isAny && knownFrom !== null && night >= knownFrom && isWhole(night);
+  return { items, isWhole, isAll: rows.isAll, isAny, isKnown, knownFrom };
 }
 
 export function isNothing({ rooms, capacity }: OnTheBooksItem): boolean {
@@ -104,11 +113,16 @@ export function addUp(items: readonly OnTheBooksItem[], currency: string | undef
   };
 }
 
-/** Shown if last year's figures are unknown. */
-export function NoLastYear({ range: { from, to } }: { range: Range }) {
+/** Shown if last year's figures are unknown, or known in part. */
+export function LastYearNote({ of, range: { from, to } }: { of: LastYearRows; range: Range }) {
+  const { knownFrom, isAny } = of;
+  const first = addDays(from, -YEAR_DAYS);
+  if (isAny && (knownFrom === null || knownFrom <= first)) return null;
   return (
     <p className="small muted">
-      No data for last year ({writeDate(addDays(from, -YEAR_DAYS))} to {writeDate(addDays(to, -YEAR_DAYS))}).
+      {knownFrom === null
+        ? `No data for last year (${writeDate(first)} to ${writeDate(addDays(to, -YEAR_DAYS))}).`
+        : `Last year is known from ${writeDate(knownFrom)}. Sums and changes are of nights that both years know.`}
     </p>
   );
 }
@@ -136,39 +150,71 @@ function baseByNight(items: readonly OnTheBooksItem[]): ReadonlyMap<string, numb
 
 const NONE: readonly OnTheBooksItem[] = [];
 
+interface KeyFiguresProps {
+  readonly codes: PropertyCodes;
+  readonly range: Range;
+  /** Says the instant of the figures. */
+  readonly isDated?: boolean;
+}
+
 /** The sums of the nights, compared with the same weekdays last year. */
-export function KeyFigures({ codes, range }: { codes: PropertyCodes; range: Range }) {
+export function KeyFigures({ codes, range, isDated = false }: KeyFiguresProps) {
   const asked = useBooks(codes, range);
-  const before = useLastYear(codes, range);
-  const items = asked.data?.items ?? NONE;
+  const { data } = asked;
+  const items = data?.items ?? NONE;
   const { measure, currencies } = useMeasure(items);
   const currency = measure.of === "revenue" ? measure.currency : currencies[0];
-  const isWhole = asked.data?.nextCursor === null && (before === undefined || before.nextCursor === null);
-  // Null: no data for last year. Undefined: still loading.
-  const lastYear = useMemo(() => {
-    if (before === undefined) return undefined;
-    return before.items.every(isNothing) ? null : addUp(before.items, currency);
-  }, [before, currency]);
-  const now = useMemo(() => (isWhole ? addUp(items, currency) : undefined), [isWhole, items, currency]);
+  const isWhole = data?.nextCursor === null;
+  const sums = useMemo(
+    () => (isWhole ? comparedSums(items, currency) : undefined),
+    [isWhole, items, currency],
+  );
   return (
     <Answered asked={asked} lines={3}>
-      {() => now !== undefined && <Figures figures={figuresOf(now, lastYear, currency)} />}
+      {(answer) => (
+        <>
+          {sums !== undefined && <Figures figures={figuresOf(sums, currency, answer.lastYearKnownFrom)} />}
+          {isDated && <AsOf of={answer} lastYearAsOf={answer.lastYearAsOf} />}
+        </>
+      )}
     </Answered>
   );
 }
 
-function figuresOf(now: Totals, lastYear: Totals | null | undefined, currency: string | undefined) {
+interface ComparedSums {
+  readonly now: Totals;
+  /** Of the nights that are known of both years; null if there are none. */
+  readonly comparable: { readonly now: Totals; readonly lastYear: Totals; readonly isAll: boolean } | null;
+}
+
+function comparedSums(items: readonly OnTheBooksItem[], currency: string | undefined): ComparedSums {
+  const now = addUp(items, currency);
+  const some = items.filter(isCompared);
+  if (some.length === 0) return { now, comparable: null };
+  const lastYear = addUp(lastYearItems(some), currency);
+  return { now, comparable: { now: addUp(some, currency), lastYear, isAll: some.length === items.length } };
+}
+
+function figuresOf(
+  { now, comparable }: ComparedSums,
+  currency: string | undefined,
+  knownFrom: string | null,
+) {
   const noteOf = (name: keyof Totals, write: (then: string) => string): ReactNode => {
-    if (lastYear === undefined) return "…";
-    const [value, then] = [now[name], lastYear?.[name] ?? null];
-    if (then === null)
-      return value === null ? "" : lastYear === null ? "no data for last year" : "not known last year";
+    const [value, then] = [comparable?.now[name] ?? null, comparable?.lastYear[name] ?? null];
+    if (comparable === null)
+      return knownFrom === null ? "no data for last year" : `last year is known from ${writeDate(knownFrom)}`;
+    if (then === null) return value === null ? "" : "not known last year";
     if (value === null) return `${write(String(then))} last year`;
     const change =
       name === "occupancy"
         ? writePoints(Number(value), Number(then))
         : writeChange(Number(value), Number(then));
-    return `${change} on ${write(String(then))} last year`;
+    const since =
+      comparable.isAll || knownFrom === null
+        ? ""
+        : `, of nights from ${writeDay(addDays(knownFrom, YEAR_DAYS))}`;
+    return `${change} on ${write(String(then))} last year${since}`;
   };
   return [
     {

@@ -6,7 +6,6 @@ import {
   datesBetween,
   isStayDate,
   subtractMoney,
-  today,
   writeCount,
   writeDate,
   writeMany,
@@ -28,11 +27,12 @@ import {
   type Grouping,
   isNothing,
   KeyFigures,
+  LastYearNote,
+  type LastYearRows,
+  lastYearRows,
   type NightRows,
-  NoLastYear,
   nightRows,
   type Totals,
-  useLastYear,
   YEAR_DAYS,
 } from "./nights.tsx";
 import { NoSuchProperty } from "./overview.tsx";
@@ -55,18 +55,22 @@ import {
   useMeasure,
 } from "./property-page.tsx";
 
-const NIGHTS_SHOWN = 35;
-/** Maximum rows of a grouped response: 35 nights with about 280 rate codes. */
+const NIGHTS_SHOWN = 30;
+/** Maximum rows of a grouped response: 30 nights with about 330 rate codes. */
 const GROUPED_ROWS_MAX = 10_000;
 
 export const OnTheBooksPage = ofProperty(function OnTheBooks({ codes }) {
   const { filters } = useFilters();
-  const nights = { from: today(), to: addDays(today(), NIGHTS_SHOWN - 1) };
+  const { today } = usePropertyView();
+  const nights = { from: today, to: addDays(today, NIGHTS_SHOWN - 1) };
   const by = groupingOf(filters);
   const limit = by === undefined ? ROWS_MAX : GROUPED_ROWS_MAX;
-  const insight = useInsight<OnTheBooksAnswer>("on-the-books", codes, nights, { by, limit: String(limit) });
+  const insight = useInsight<OnTheBooksAnswer>("on-the-books", codes, nights, {
+    limit: String(limit),
+    by,
+    compare: "lastYear",
+  });
   const { range } = insight;
-  const lastYear = useLastYear(codes, range, by, limit);
   const items = insight.asked.data?.items ?? [];
   const { measure } = useMeasure(items);
   const night = filters.get("night");
@@ -88,22 +92,22 @@ export const OnTheBooksPage = ofProperty(function OnTheBooks({ codes }) {
         night !== null && isStayDate(night) ? (
           <NightOnTheBooks codes={codes} night={night} by={by ?? "marketSegment"} />
         ) : (
-          <KeyFigures codes={codes} range={range} />
+          <KeyFigures codes={codes} range={range} isDated />
         )
       }
       lines={14}
+      isDated={false}
     >
-      {({ nextCursor }) => {
+      {({ nextCursor, lastYearKnownFrom }) => {
         if (items.every(isNothing)) return <NothingOnTheBooks codes={codes} />;
         const rows = nightRows(items, { isFirst: !filters.has("cursor"), isLast: nextCursor === null });
-        const lastYearRows =
-          lastYear && nightRows(lastYear.items, { isFirst: true, isLast: lastYear.nextCursor === null });
+        const lastYear = lastYearRows(rows, lastYearKnownFrom);
         return (
           <>
             {by === undefined ? (
-              <ByNight rows={rows} lastYear={lastYearRows} range={range} measure={measure} />
+              <ByNight rows={rows} lastYear={lastYear} range={range} measure={measure} />
             ) : (
-              <Pivot rows={rows} lastYear={lastYearRows} by={by} range={range} measure={measure} />
+              <Pivot rows={rows} lastYear={lastYear} by={by} range={range} measure={measure} />
             )}
             <Pager
               nextCursor={nextCursor}
@@ -130,12 +134,12 @@ function NothingOnTheBooks({ codes }: { codes: PropertyCodes }) {
 /** Common date ranges. */
 function Presets({ range }: { range: Range }) {
   const { change } = useFilters();
-  const begin = today();
+  const { today: begin } = usePropertyView();
   const month = `${begin.slice(0, 7)}-01`;
   const nextMonth = firstOfNextMonth(month);
   const presets: readonly (readonly [name: string, from: string, to: string])[] = [
     ["next 7 nights", begin, addDays(begin, 6)],
-    ["next 35 nights", begin, addDays(begin, NIGHTS_SHOWN - 1)],
+    ["next 30 nights", begin, addDays(begin, NIGHTS_SHOWN - 1)],
     ["next 90 nights", begin, addDays(begin, 89)],
     ["this month", month, addDays(nextMonth, -1)],
     ["next month", nextMonth, addDays(firstOfNextMonth(nextMonth), -1)],
@@ -166,8 +170,7 @@ function groupingOf(filters: URLSearchParams): Grouping | undefined {
 
 interface ByNightProps {
   readonly rows: NightRows;
-  /** Undefined: still loading. */
-  readonly lastYear: NightRows | undefined;
+  readonly lastYear: LastYearRows;
   readonly range: Range;
   readonly measure: Measure;
 }
@@ -175,7 +178,7 @@ interface ByNightProps {
 /** Shows last year's figures only if some are known. */
 function ByNight({ rows, lastYear, range, measure }: ByNightProps) {
   const { isWeekend } = usePropertyView();
-  const known = lastYear?.items.every(isNothing) === false ? lastYear : undefined;
+  const known = lastYear.isAny ? lastYear : undefined;
   const lines = linesOf(
     rows,
     known,
@@ -192,12 +195,16 @@ function ByNight({ rows, lastYear, range, measure }: ByNightProps) {
         keyOf={({ key }) => key}
         rowClass={({ night }) => (night === undefined ? "total" : isWeekend(night) ? "weekend" : undefined)}
       />
-      {lastYear !== undefined && known === undefined && <NoLastYear range={range} />}
+      <LastYearNote of={lastYear} range={range} />
     </>
   );
 }
 
-function NightsChart({ rows, lastYear, range, measure }: ByNightProps) {
+interface NightsChartProps extends Omit<ByNightProps, "lastYear"> {
+  readonly lastYear: LastYearRows | undefined;
+}
+
+function NightsChart({ rows, lastYear, range, measure }: NightsChartProps) {
   const nights = datesBetween(range.from, range.to);
   const capacity = capacityOf(rows);
   const yearBefore = nights.map((date) => addDays(date, -YEAR_DAYS));
@@ -206,7 +213,7 @@ function NightsChart({ rows, lastYear, range, measure }: ByNightProps) {
     lastYear &&
       measuredSeries(
         { name: "Same time last year", kind: "past-bars" },
-        sumsOf(lastYear, yearBefore, measure),
+        sumsOf({ ...lastYear, isWhole: lastYear.isKnown }, yearBefore, measure),
         measure,
       ),
     measure.of === "rooms" && capacity.size > 0
@@ -336,12 +343,14 @@ interface Line extends Totals {
   readonly outsideStay?: string | null;
   /** Null: unknown. */
   readonly lastYear: Totals | null;
+  /** The part of a sum whose nights are known of both years. */
+  readonly comparable: Pick<Totals, "rooms" | "revenue">;
 }
 
 /** The total, then for each month its total (if there are several) and its nights. */
 function linesOf(
   { items, isWhole, isAll }: NightRows,
-  lastYear: NightRows | undefined,
+  lastYear: LastYearRows | undefined,
   currency: string | undefined,
 ): Line[] {
   const before = Map.groupBy(lastYear?.items ?? [], ({ stayDate }) => addDays(stayDate, YEAR_DAYS));
@@ -353,19 +362,21 @@ function linesOf(
   const sumOf = (head: string, month = ""): Line => {
     const some = items.filter(({ stayDate }) => stayDate.startsWith(month));
     const then = [...before].flatMap(([night, rows]) => (night.startsWith(month) ? rows : []));
+    const compared = some.filter(({ stayDate }) => lastYear?.isKnown(addDays(stayDate, -YEAR_DAYS)) === true);
     return {
       ...addUp(some, currency),
       ...countsOf(some),
+      comparable: addUp(compared, currency),
       key: head,
       head,
       capacity: null,
       currency: currency ?? null,
-      lastYear: lastYear?.isAll === true ? addUp(then, currency) : null,
+      lastYear: lastYear?.isAll === true && compared.length > 0 ? addUp(then, currency) : null,
     };
   };
   const nightOf = (item: OnTheBooksItem): Line => {
     const then = before.get(item.stayDate) ?? [];
-    const isKnown = lastYear?.isWhole(addDays(item.stayDate, -YEAR_DAYS)) === true;
+    const isKnown = lastYear?.isKnown(addDays(item.stayDate, -YEAR_DAYS)) === true;
     return {
       ...countsOf([item]),
       key: JSON.stringify([item.stayDate, item.currency]),
@@ -373,6 +384,7 @@ function linesOf(
       night: item.stayDate,
       rooms: item.rooms,
       revenue: item.roomRevenue,
+      comparable: { rooms: item.rooms, revenue: item.roomRevenue },
       occupancy: item.occupancy === null ? null : Number(item.occupancy),
       adr: item.adr,
       revpar: item.revpar,
@@ -433,7 +445,12 @@ const COLUMNS: readonly LineColumn[] = [
   },
   lineFigure("Rooms", ({ rooms }) => rooms, writeCount, always),
   lineFigure("Last year", ({ lastYear }) => lastYear?.rooms, writeCount, ifLastYear),
-  lineFigure("Change", ({ rooms, lastYear }) => lastYear && rooms - lastYear.rooms, writeSigned, ifLastYear),
+  lineFigure(
+    "Change",
+    ({ comparable, lastYear }) => lastYear && comparable.rooms - lastYear.rooms,
+    writeSigned,
+    ifLastYear,
+  ),
   {
     head: "Capacity",
     end: true,
@@ -464,7 +481,7 @@ const COLUMNS: readonly LineColumn[] = [
   lineFigure("Outside the stay", ({ outsideStay }) => outsideStay, writeMoney),
 ];
 
-function changeOfRevenue({ revenue, lastYear }: Line): string | null {
+function changeOfRevenue({ comparable: { revenue }, lastYear }: Line): string | null {
   const then = lastYear?.revenue ?? null;
   return revenue === null || then === null ? null : subtractMoney(revenue, then);
 }

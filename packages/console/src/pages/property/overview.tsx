@@ -14,7 +14,6 @@ import {
   addMoney,
   datesBetween,
   propertyPath,
-  today,
   writeCount,
   writeDate,
   writeMany,
@@ -24,15 +23,16 @@ import {
 } from "../../field/format.ts";
 import { type Column, ExportButtons, Table } from "../../parts/list.tsx";
 import { Answered, Empty, Figures, Section } from "../../parts/page.tsx";
+import { usePropertyView } from "../../parts/property-view.tsx";
 import { Badge, Word } from "../../parts/values.tsx";
-import { KeyFigures, roomsOf, thisHour, useBooks } from "./nights.tsx";
-import { ofProperty, PropertyPage, type Range, ROWS_MAX, useFeeds } from "./property-page.tsx";
+import { KeyFigures, roomsOf, useBooks } from "./nights.tsx";
+import { ofProperty, PropertyPage, pickupName, type Range, ROWS_MAX, useFeeds } from "./property-page.tsx";
 
 const NIGHTS_SUMMED = 30;
 const NIGHTS_SHOWN = 90;
 
 export const OverviewPage = ofProperty(function Overview({ codes }) {
-  const from = today();
+  const { today: from } = usePropertyView();
   const range = { from, to: addDays(from, NIGHTS_SHOWN - 1) };
   const summed = { from, to: addDays(from, NIGHTS_SUMMED - 1) };
   return (
@@ -48,16 +48,16 @@ export const OverviewPage = ofProperty(function Overview({ codes }) {
       }
     >
       <Section title="Next 30 nights" aside={<p>Compared with the same weekdays at this time last year.</p>}>
-        <KeyFigures codes={codes} range={summed} />
+        <KeyFigures codes={codes} range={summed} isDated />
       </Section>
       <NeedsAttention codes={codes} range={summed} />
       <Section
-        title="Pickup of the next 90 nights"
+        title="Pickup of the next 30 nights"
         aside={<Link to={propertyPath("/property/pickup", codes)}>By day</Link>}
       >
         <div className="side-by-side">
-          <Pickup codes={codes} range={range} days={1} name="Since this time yesterday" />
-          <Pickup codes={codes} range={range} days={7} name="Since this time 7 days ago" />
+          <Pickup codes={codes} range={summed} days={1} name={pickupName(1)} />
+          <Pickup codes={codes} range={summed} days={7} name={pickupName(7)} />
         </div>
       </Section>
       <Nights codes={codes} range={range} />
@@ -73,9 +73,7 @@ interface PickupProps {
 }
 
 function Pickup({ codes, range, days, name }: PickupProps) {
-  const now = thisHour();
-  const since = `${addDays(now.slice(0, 10), -days)}${now.slice(10)}`;
-  const address = addressOf("insight/pickup", { ...codes, ...range, since, limit: ROWS_MAX });
+  const address = addressOf("insight/pickup", { ...codes, ...range, days, limit: ROWS_MAX });
   return (
     <Answered asked={useAnswer<PickupAnswer>(address)} lines={3}>
       {({ items }) => <Figures figures={pickedUp(items, name)} />}

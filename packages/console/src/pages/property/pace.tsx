@@ -1,11 +1,10 @@
 import { Chart } from "../../charts/chart.tsx";
-import type { PaceAnswer, PaceItem } from "../../contract.ts";
+import type { OnTheBooksItem, PaceAnswer, PaceItem, PropertyCodes } from "../../contract.ts";
 import { askWhole } from "../../data/queries.ts";
 import {
   addDays,
   addMoney,
   subtractMoney,
-  today,
   writeChange,
   writeCount,
   writeDate,
@@ -14,7 +13,9 @@ import {
 } from "../../field/format.ts";
 import { type Column, figure, Table } from "../../parts/list.tsx";
 import { Empty, Figures } from "../../parts/page.tsx";
+import { usePropertyView } from "../../parts/property-view.tsx";
 import { Disclosure } from "../../parts/values.tsx";
+import { useBooks } from "./nights.tsx";
 import {
   CutNotice,
   InsightPage,
@@ -24,6 +25,7 @@ import {
   ofProperty,
   PointInTimeFilters,
   type Range,
+  sumBy,
   unitOf,
   useInsight,
   useMeasure,
@@ -37,7 +39,8 @@ const DAYS_BEFORE_THE_FIRST = 14;
 const TICKS = [0, 7, 14, 30, 60, 90, 120, 150, 180, 240, 300, 365, 450, 540, 730];
 
 export const PacePage = ofProperty(function Pace({ codes }) {
-  const nights = { from: today(), to: addDays(today(), NIGHTS_SHOWN - 1) };
+  const { today } = usePropertyView();
+  const nights = { from: today, to: addDays(today, NIGHTS_SHOWN - 1) };
   const insight = useInsight<PaceAnswer>("pace", codes, nights, {}, askWhole);
   const items = insight.asked.data?.items ?? [];
   const { measure } = useMeasure(items);
@@ -45,7 +48,7 @@ export const PacePage = ofProperty(function Pace({ codes }) {
     <InsightPage
       codes={codes}
       title="Pace"
-      lead="Booking curve compared with the same weekdays last year."
+      lead="Rooms on the books so many days before each night, all nights together, compared with the same weekdays last year."
       insight={insight}
       filters={
         <>
@@ -55,7 +58,7 @@ export const PacePage = ofProperty(function Pace({ codes }) {
       }
       lines={10}
     >
-      {({ nextCursor }) =>
+      {({ nextCursor, lastYearKnownFrom }) =>
         items.length === 0 ? (
           <Empty title="No reservation for these nights yet">
             Last year has none for the same weekdays, either.
@@ -63,7 +66,13 @@ export const PacePage = ofProperty(function Pace({ codes }) {
         ) : (
           <>
             <CutNotice nextCursor={nextCursor} />
-            <Curve items={items} range={insight.range} measure={measure} />
+            <Curve
+              codes={codes}
+              items={items}
+              range={insight.range}
+              measure={measure}
+              knownFrom={lastYearKnownFrom}
+            />
           </>
         )
       }
@@ -99,21 +108,35 @@ function pointsOf(items: readonly PaceItem[], measure: Measure): readonly Point[
   return rising.slice(0, first + 1 + DAYS_BEFORE_THE_FIRST);
 }
 
-function Curve({ items, range, measure }: { items: readonly PaceItem[]; range: Range; measure: Measure }) {
+interface CurveProps {
+  readonly codes: PropertyCodes;
+  readonly items: readonly PaceItem[];
+  readonly range: Range;
+  readonly measure: Measure;
+  readonly knownFrom: string | null;
+}
+
+function Curve({ codes, items, range, measure, knownFrom }: CurveProps) {
   const points = pointsOf(items, measure);
-  // No reservations last year means unknown, not zero.
-  const hasLastYear = points.some(({ lastYear }) => Number(lastYear) !== 0);
+  const hasLastYear = points.some(({ lastYear }) => lastYear !== null);
+  const books = useBooks(codes, range).data?.items;
   const unit = unitOf(measure);
   const write = (text: string | null | undefined) => (text == null ? "–" : writeAmount(text, measure));
   const nights =
     range.from === range.to ? writeDate(range.from) : `${writeDate(range.from)} to ${writeDate(range.to)}`;
   return (
     <>
-      <Standing points={points} measure={measure} write={write} hasLastYear={hasLastYear} />
+      <Standing
+        points={points}
+        measure={measure}
+        write={write}
+        knownFrom={hasLastYear ? undefined : knownFrom}
+        books={books}
+      />
       <Chart
-        label={`${unit} on the books by days before arrival, for ${nights}`}
+        label={`${unit} on the books by days before each night, for ${nights}`}
         unit={unit}
-        xUnit="Days before arrival"
+        xUnit="Days before each night"
         backwards
         height={320}
         x={points.map(({ daysBefore }) => daysBefore)}
@@ -128,16 +151,16 @@ function Curve({ items, range, measure }: { items: readonly PaceItem[]; range: R
           ),
           measuredSeries(
             { name: "Same time last year", kind: "past" },
-            points.map(({ lastYear }) => (hasLastYear ? lastYear : null)),
+            points.map(({ lastYear }) => lastYear),
             measure,
           ),
         ]}
       />
       <Disclosure summary="View as table">
         <Table
-          caption="Pace by days before arrival"
+          caption="Pace by days before each night"
           narrow="scroll"
-          rows={hasLastYear ? items : items.map((item) => ({ ...item, lastYearRooms: null }))}
+          rows={items}
           keyOf={({ daysBefore, currency }) => `${daysBefore} ${currency}`}
           columns={COLUMNS}
         />
@@ -150,36 +173,42 @@ interface StandingProps {
   readonly points: readonly Point[];
   readonly measure: Measure;
   readonly write: (text: string | null | undefined) => string;
-  readonly hasLastYear: boolean;
+  /** Since when last year is known, if it is not known of these nights. */
+  readonly knownFrom: string | null | undefined;
+  /** The current books of the nights. */
+  readonly books: readonly OnTheBooksItem[] | undefined;
 }
 
-function Standing({ points, measure, write, hasLastYear }: StandingProps) {
+function Standing({ points, measure, write, knownFrom, books }: StandingProps) {
   const now = points.find((point) => point.now !== null);
   const unit = measure.of === "rooms" ? "rooms" : measure.currency;
-  const [current, then] = [now?.now ?? null, hasLastYear ? (now?.lastYear ?? null) : null];
+  const [current, then] = [now?.now ?? null, now?.lastYear ?? null];
   const isComparable = current !== null && then !== null;
   const end = points[0];
+  const today = books === undefined ? null : addMoney([...sumBy(books, measure, () => "").values()]);
   const noteOf = (point: Point | undefined) => {
-    if (!hasLastYear) return "not known: no reservation of last year's nights";
+    if (knownFrom === null) return "not known";
+    if (knownFrom !== undefined) return `last year is known from ${writeDate(knownFrom)}`;
     return point === undefined ? "" : beforeArrival(point.daysBefore);
   };
   return (
     <Figures
       figures={[
+        { name: "On the books", value: write(today), note: "all nights, as of now" },
         {
-          name: "On the books",
+          name: "Pace",
           value: write(now?.now),
           note: now && beforeArrival(now.daysBefore),
         },
-        { name: "Same time last year", value: hasLastYear ? write(now?.lastYear) : "–", note: noteOf(now) },
+        { name: "Pace last year", value: write(now?.lastYear), note: noteOf(now) },
         {
-          name: "vs last year",
+          name: "Pace vs last year",
           value: isComparable ? writeSignedAmount(subtractMoney(current, then), measure) : "–",
           note: [unit, isComparable && writeChange(Number(current), Number(then))].filter(Boolean).join(", "),
         },
         {
           name: "Last year final",
-          value: hasLastYear ? write(end?.lastYear) : "–",
+          value: write(end?.lastYear),
           note: noteOf(end),
         },
       ]}
@@ -188,8 +217,7 @@ function Standing({ points, measure, write, hasLastYear }: StandingProps) {
 }
 
 function beforeArrival(days: number): string {
-  if (days === 0) return "on the day of arrival";
-  return `${writeMany(Math.abs(days), "day")} ${days < 0 ? "after" : "before"} arrival`;
+  return days === 0 ? "at the end of each night's day" : `${writeMany(days, "day")} before each night`;
 }
 
 const COLUMNS: readonly Column<PaceItem>[] = [

@@ -8,7 +8,6 @@ import {
   isAskedDate,
   isStayDate,
   propertyPath,
-  today,
   writeCount,
   writeDate,
   writeDay,
@@ -33,6 +32,7 @@ import {
   MeasureFilters,
   ofProperty,
   PropertyPage,
+  pickupName,
   type Range,
   ROWS_MAX,
   sumBy,
@@ -42,7 +42,7 @@ import {
   writeSignedAmount,
 } from "./property-page.tsx";
 
-const NIGHTS_SHOWN = 28;
+const NIGHTS_SHOWN = 30;
 const DAY_COUNTS = [
   ["7", "7 days"],
   ["14", "14 days"],
@@ -67,7 +67,8 @@ const COLUMNS: readonly Column<Movement>[] = [
 const CSV = "day stayDate booked cancelled rooms roomRevenue grossRoomRevenue currency";
 
 export const PickupPage = ofProperty(function Pickup({ codes }) {
-  const range = useRange({ from: today(), to: addDays(today(), NIGHTS_SHOWN - 1) });
+  const { today, ownTimeZone, businessDayEnd } = usePropertyView();
+  const range = useRange({ from: today, to: addDays(today, NIGHTS_SHOWN - 1) });
   const { until, count } = usePickupFilters();
   const { clock } = usePointInTime();
   const days = datesBetween(addDays(until, 1 - Number(count)), until).toReversed();
@@ -76,8 +77,7 @@ export const PickupPage = ofProperty(function Pickup({ codes }) {
       ...codes,
       ...range,
       clock,
-      since: `${addDays(day, -1)}T23:59:59.999999Z`,
-      asOf: `${day}T23:59:59.999999Z`,
+      day,
       limit: ROWS_MAX,
     }),
   );
@@ -90,7 +90,7 @@ export const PickupPage = ofProperty(function Pickup({ codes }) {
     <PropertyPage
       codes={codes}
       title="Pickup"
-      lead={`${measure.of === "rooms" ? "Rooms" : "Room revenue"} booked minus cancelled, by the day of the change (down) and the night (across).`}
+      lead={`${measure.of === "rooms" ? "Rooms" : "Room revenue"} booked minus cancelled, by the business day of the change (down) and the night (across). Business days end at ${businessDayEnd} in ${ownTimeZone}.`}
       actions={<ExportButtons name={`pickup-${until}`} csv={CSV} of={movements} />}
     >
       <PickupFilters range={range} movements={movements} />
@@ -98,7 +98,7 @@ export const PickupPage = ofProperty(function Pickup({ codes }) {
         {(answers) => (
           <>
             <CutNotice nextCursor={answers.find(({ nextCursor }) => nextCursor !== null)?.nextCursor} />
-            <Figures figures={recentFigures(pickup, measure, until)} />
+            <Figures figures={recentFigures(pickup, measure, until, today)} />
             <HeatMap table={pickup} measure={measure} codes={codes} />
             {movements.length !== 0 && <Movements movements={movements} />}
           </>
@@ -110,9 +110,10 @@ export const PickupPage = ofProperty(function Pickup({ codes }) {
 
 function usePickupFilters() {
   const { filters } = useFilters();
+  const { today } = usePropertyView();
   const given = filters.get("until") ?? "";
   return {
-    until: isStayDate(given) ? given : today(),
+    until: isStayDate(given) ? given : today,
     count: DAY_COUNTS.find(([days]) => days === filters.get("days"))?.[0] ?? "14",
   };
 }
@@ -191,11 +192,11 @@ function pickupTable(
 const RECENT_DAYS = [1, 3, 7] as const;
 
 /** The pickup of the last days up to `until`. The table has the newest day first. */
-function recentFigures({ days }: PickupTable, measure: Measure, until: string) {
+function recentFigures({ days }: PickupTable, measure: Measure, until: string, today: string) {
   const byDay = days.map(({ sum }) => sum);
   const unit = measure.of === "rooms" ? "rooms" : measure.currency;
   return RECENT_DAYS.map((count) => ({
-    name: count === 1 ? "Last day" : `Last ${count} days`,
+    name: until === today ? pickupName(count) : count === 1 ? "One day" : `${count} days`,
     value: writeSignedAmount(addMoney(byDay.slice(0, count)), measure),
     note: `${unit}, ${count === 1 ? "" : `${writeDay(addDays(until, 1 - count))} to `}${writeDay(until)}`,
   }));

@@ -1,9 +1,17 @@
 import { NightlyChart, STACK_KINDS } from "../../charts/chart.tsx";
 import type { OnTheBooksItem } from "../../contract.ts";
-import { addMoney, datesBetween, subtractMoney, writeDate } from "../../field/format.ts";
+import { addDays, addMoney, datesBetween, subtractMoney, writeDate } from "../../field/format.ts";
 import { type Column, Table } from "../../parts/list.tsx";
 import { usePropertyView } from "../../parts/property-view.tsx";
-import { GROUPINGS, type Grouping, isNothing, type NightRows, NoLastYear, nameOfGroup } from "./nights.tsx";
+import {
+  GROUPINGS,
+  type Grouping,
+  LastYearNote,
+  type LastYearRows,
+  type NightRows,
+  nameOfGroup,
+  YEAR_DAYS,
+} from "./nights.tsx";
 import {
   type Measure,
   measuredSeries,
@@ -21,8 +29,7 @@ const OTHER = "Other";
 
 interface PivotProps {
   readonly rows: NightRows;
-  /** Undefined: still loading. */
-  readonly lastYear: NightRows | undefined;
+  readonly lastYear: LastYearRows;
   readonly by: Grouping;
   readonly range: Range;
   readonly measure: Measure;
@@ -52,8 +59,7 @@ export function Pivot({ rows: { items, isWhole, isAll }, lastYear, by, range, me
     .map(([name]) => name);
   const shown = largest.slice(0, GROUPS_SHOWN);
   const nameOf = (name: string) => (shown.includes(name) ? name : OTHER);
-  const isComparable = isAll && lastYear?.isAll === true;
-  const known = isComparable && !lastYear.items.every(isNothing) ? lastYear.items : undefined;
+  const known = isAll && lastYear.isAny ? lastYear.items : undefined;
   const isOtherKnown =
     largest.length > shown.length ||
     [...amountsOf(known ?? [], by, measure)].some(
@@ -73,6 +79,7 @@ export function Pivot({ rows: { items, isWhole, isAll }, lastYear, by, range, me
   const wholeRows = new Map(rows.filter(({ night }) => isWhole(night)).map((row) => [row.night, row]));
   const all = rowOf("Total", items);
   const before = known && rowOf("Last year", known);
+  const comparable = items.filter(({ stayDate }) => lastYear.isKnown(addDays(stayDate, -YEAR_DAYS)));
   return (
     <>
       <NightlyChart
@@ -96,13 +103,13 @@ export function Pivot({ rows: { items, isWhole, isAll }, lastYear, by, range, me
         columns={columnsOf(names, measure)}
         rows={[
           ...(isAll ? [all] : []),
-          ...(before === undefined ? [] : [before, changeOf(all, before, names)]),
+          ...(before === undefined ? [] : [before, changeOf(rowOf("", comparable), before, names)]),
           ...rows,
         ]}
         keyOf={({ head }) => head}
         rowClass={({ night }) => (night === undefined ? "total" : isWeekend(night) ? "weekend" : undefined)}
       />
-      {isComparable && known === undefined && <NoLastYear range={range} />}
+      {isAll && <LastYearNote of={lastYear} range={range} />}
     </>
   );
 }

@@ -208,11 +208,13 @@ interface InsightPageProps<Answer> extends Omit<PropertyPageProps, "actions" | "
   readonly filters: ReactNode;
   readonly intro?: ReactNode;
   readonly lines: number;
+  /** Says the instant of the answer, unless `intro` does. */
+  readonly isDated?: boolean;
   readonly children: (answer: Answer) => ReactNode;
 }
 
-export function InsightPage<Answer extends WatermarkProps>(props: InsightPageProps<Answer>) {
-  const { codes, title, lead, insight, filters, intro, lines, children } = props;
+export function InsightPage<Answer extends WatermarkProps & Dated>(props: InsightPageProps<Answer>) {
+  const { codes, title, lead, insight, filters, intro, lines, isDated = true, children } = props;
   const { range, address, asked } = insight;
   const file = `${title.toLowerCase().replaceAll(" ", "-")}-${range.from}`;
   return (
@@ -228,6 +230,7 @@ export function InsightPage<Answer extends WatermarkProps>(props: InsightPagePro
         {(answer) => (
           <>
             {children(answer)}
+            {isDated && <AsOf of={answer} />}
             <Watermark watermark={answer.watermark} knownFrom={answer.knownFrom} />
           </>
         )}
@@ -296,6 +299,34 @@ export function CutNotice({ nextCursor }: { nextCursor: string | null | undefine
       The last ones are missing here. Choose a shorter range.
     </Notice>
   );
+}
+
+/** The instant and the days of an answer. */
+export interface Dated {
+  readonly asOf: string | null;
+  readonly readAt: string;
+  readonly timeZone: string;
+  readonly businessDay: string;
+}
+
+/** The instant of an answer, its business day, and the instant that last year's figures are of. */
+export function AsOf({ of, lastYearAsOf = null }: { of: Dated; lastYearAsOf?: string | null }) {
+  return (
+    <p className="small muted">
+      As of <Instant at={of.asOf ?? of.readAt} />, business day {writeDate(of.businessDay)} in {of.timeZone}.
+      {lastYearAsOf !== null && (
+        <>
+          {" "}
+          Last year as of <Instant at={lastYearAsOf} />.
+        </>
+      )}
+    </p>
+  );
+}
+
+/** The window of a pickup of so many business days, the current one included. */
+export function pickupName(days: number): string {
+  return days === 1 ? "Since yesterday's close" : `${days} days, with today`;
 }
 
 interface WatermarkProps {

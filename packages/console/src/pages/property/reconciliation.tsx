@@ -12,7 +12,6 @@ import { addressOf, askWhole, useAnswer, useAnswers } from "../../data/queries.t
 import {
   addDays,
   isStayDate,
-  today,
   writeCount,
   writeDay,
   writeDayOfYear,
@@ -22,6 +21,7 @@ import {
 import { AddressChoice } from "../../parts/field.tsx";
 import { type Column, figure, Table } from "../../parts/list.tsx";
 import { Answered, Empty, Figures, Section } from "../../parts/page.tsx";
+import { usePropertyView } from "../../parts/property-view.tsx";
 import { Badge, Disclosure, HistoryLink, orDash, RequestLink, Word } from "../../parts/values.tsx";
 import { useFilters } from "../../routing/filters.ts";
 import {
@@ -41,7 +41,8 @@ const NIGHTS_SHOWN = 35;
 export const ReconciliationPage = ofProperty(function Reconciliation({ codes }) {
   const by = useByRoomType();
   const night = useFilters().filters.get("night") ?? "";
-  const [first, last] = [today(), addDays(today(), NIGHTS_SHOWN - 1)];
+  const { today } = usePropertyView();
+  const [first, last] = [today, addDays(today, NIGHTS_SHOWN - 1)];
   const nights = {
     from: isStayDate(night) && night < first ? night : first,
     to: isStayDate(night) && night > last ? night : last,

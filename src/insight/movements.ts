@@ -1,0 +1,147 @@
+import { addDays } from "#contract/dates.ts";
+import { knownStatus } from "#contract/statuses.ts";
+import { readStatement } from "../platform/db/statement.ts";
+import { minutesAfterMidnight } from "../settings/property-settings.ts";
+import { amountIn } from "./exact-amount.ts";
+import * as field from "./fields.ts";
+import type { Asked, Insight, InsightResult } from "./insight.ts";
+import { OCCUPANCY_DIGITS, ratio } from "./on-the-books.ts";
+import { BOOKS_PAGES, BOOKS_POSITION, type BooksPlace, pageOfNights } from "./paging.ts";
+import { TOTAL_PARAMETERS } from "./parameters.ts";
+import type { PropertyStatuses } from "./query-context.ts";
+import { type NightWindow, pointInTimeOf, ROWS_MAX, requireFewRows } from "./question.ts";
+import { sumEntries } from "./statements.ts";
+
+const readMovements = readStatement(new URL("./sql/read-movements.sql", import.meta.url), {
+  "of-short-ones": "",
+});
+
+/** Nights per statement, which expands each stay to its nights. */
+const NIGHTS_AT_ONCE = 31;
+/** Decimal places of averages of days. */
+const AVERAGE_DIGITS = 2;
+
+const FIELDS = {
+  stayDate: field.day("The date.", "2026-07-14"),
+  arrivals: field.count(
+    "Rooms on the books for this night and not for the night before, of the same reservation or share.",
+    12,
+  ),
+  departures: field.count("Rooms on the books for the night before and not for this night.", 9),
+  stayThroughs: field.count(
+    "Rooms on the books for both nights. With `arrivals`, the rooms on the books.",
+    19,
+  ),
+  lengthOfStay: field.decimalOrNull(
+    "Average nights of the arriving rooms, up to the last departure. Null without arrivals.",
+    "2.50",
+  ),
+  leadDays: field.decimalOrNull(
+    "Average days from the booking (`bookingDateTime`) to the arrival. Null if no arriving reservation reports it.",
+    "31.25",
+  ),
+  cancelledRooms: field.count(
+    "Rooms of this night of reservations in a status that is not on the books, other than no-show and waitlist.",
+    4,
+  ),
+  cancelledRoomRevenue: field.decimalOrNull("Net room revenue of these rooms. Null: not reported.", "720.00"),
+  cancelledLeadDays: field.decimalOrNull(
+    "Average days from the cancellation to this night. Null without cancelled rooms.",
+    "8.00",
+  ),
+  cancellationRate: field.decimalOrNull(
+    "`cancelledRooms` divided by all rooms once booked for this night: on the books, cancelled and no-show. Four digits.",
+    "0.1111",
+  ),
+  noShowRooms: field.count("Rooms of this night of reservations in status no-show.", 1),
+  noShowRoomRevenue: field.decimalOrNull("Net room revenue of these rooms. Null: not reported.", "180.00"),
+  noShowRate: field.decimalOrNull("`noShowRooms` divided by the same rooms.", "0.0278"),
+  currency: field.currency,
+};
+type MovementItem = field.ValuesOf<typeof FIELDS>;
+
+interface MovementRow extends BooksPlace {
+  readonly arrivals: number;
+  readonly departures: number;
+  readonly stayThroughs: number;
+  readonly stayRooms: number;
+  readonly stayNights: string;
+  readonly leadRooms: number;
+  readonly leadDays: string;
+  readonly cancelled: number;
+  readonly cancelledRevenue: string | null;
+  readonly cancelledDays: string;
+  readonly noShows: number;
+  readonly noShowRevenue: string | null;
+}
+
+function itemOf(row: MovementRow): MovementItem {
+  const { night, currency, arrivals, departures, stayThroughs, cancelled, noShows } = row;
+  const booked = arrivals + stayThroughs + cancelled + noShows;
+  return {
+    stayDate: night,
+    arrivals,
+    departures,
+    stayThroughs,
+    lengthOfStay: ratio(row.stayNights, row.stayRooms, AVERAGE_DIGITS),
+    leadDays: ratio(row.leadDays, row.leadRooms, AVERAGE_DIGITS),
+    cancelledRooms: cancelled,
+    cancelledRoomRevenue: amountIn(currency, row.cancelledRevenue),
+    cancelledLeadDays: ratio(row.cancelledDays, cancelled, AVERAGE_DIGITS),
+    cancellationRate: ratio(String(cancelled), booked, OCCUPANCY_DIGITS),
+    noShowRooms: noShows,
+    noShowRoomRevenue: amountIn(currency, row.noShowRevenue),
+    noShowRate: ratio(String(noShows), booked, OCCUPANCY_DIGITS),
+    currency,
+  };
+}
+
+/** Statuses off the books by what they mean: a client's own ones are cancellations. */
+function lostStatuses({ reservations: { off } }: PropertyStatuses) {
+  const of = (status: string) => knownStatus("reservations", status)?.canonical;
+  return {
+    cancelled: off.filter((status) => of(status) !== "NO_SHOW" && of(status) !== "WAITLISTED"),
+    noShow: off.filter((status) => of(status) === "NO_SHOW"),
+  };
+}
+
+async function answer({ client, question, queryContext, start, limit }: Asked): Promise<InsightResult> {
+  const { property } = question;
+  const { settings, statuses } = queryContext;
+  const at = pointInTimeOf(question);
+  const { cancelled, noShow } = lostStatuses(statuses);
+  async function* read(window: NightWindow) {
+    const rows = await sumEntries<MovementRow>(client, readMovements, [
+      property.bucket,
+      property.propertyId,
+      addDays(window.first, -1),
+      window.last,
+      at.sourceUpTo,
+      at.receivedUpTo,
+      statuses.reservations.deducting,
+      cancelled,
+      noShow,
+      settings.currency,
+      settings.timeZone,
+      minutesAfterMidnight(settings),
+      ROWS_MAX + 1,
+    ]);
+    yield requireFewRows(rows, window).map((row) => ({ item: itemOf(row), end: row }));
+  }
+  const pages = { client, question, ...BOOKS_PAGES, daysMax: NIGHTS_AT_ONCE, hasStock: false, read };
+  const { items, next } = await pageOfNights(pages, start, limit);
+  return { items: items.map(({ item }) => item), next };
+}
+
+export const movements: Insight = {
+  name: "movements",
+  operationId: "readMovements",
+  summary: "Get arrivals, departures and cancellations",
+  description:
+    "By date: rooms that arrive, depart and stay through, with length of stay and lead time, and rooms cancelled and not shown, with their rate, revenue and lead time. Dates without any are not listed.",
+  parameters: TOTAL_PARAMETERS,
+  item: { name: "MovementItem", description: "The movements of one date and currency.", fields: FIELDS },
+  page: { name: "MovementPage", description: "A page of dates." },
+  position: BOOKS_POSITION,
+  answer,
+};
