@@ -63,7 +63,7 @@ export function PropertyViewProvider({ codes, children }: { codes: PropertyCodes
     isWeekend: (date) => isOneOf(weekend, date),
   };
   // Ranges begin with the business day.
-  if (data === undefined && error === null) return null;
+  if (data === undefined && error === null) return <div className="waiting" />;
   return <ViewContext value={view}>{children}</ViewContext>;
 }
 
