@@ -181,7 +181,7 @@ create table bellhop.presence (
 
 -- The batches of a feed and the outcomes of their records: one row per apply transaction, property and resource. Insert-only,
 -- like the outcomes it is written with; a replay does not rebuild it. A query about a feed reads the days it needs from the
--- end and not the log, which does not know properties. rejected: of lenient batches with records of this property.
+-- end and not the log, which does not know properties. rejected: records of lenient batches that name this property (or none).
 create table bellhop.feed_arrival (
   first_request_id uuid not null,
   last_request_id uuid not null,

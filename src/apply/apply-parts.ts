@@ -139,11 +139,19 @@ class FeedArrivals {
     if (isWarned) row.warned += 1;
   }
 
-  /** Counts the rejected records of a part, whose others have been added, under one of its properties: their own codes are unchecked. */
-  addRejected({ bucket, requestId, rejectedIndexes }: LogPart): void {
+  /**
+   * Counts the rejected records of a part, whose others have been added, under the properties that they name; those that name none
+   * under one of the part's.
+   */
+  addRejected({ part, rejected = new Map() }: Pick<ReadPart, "part" | "rejected">): void {
+    const { bucket, requestId, resource, rejectedIndexes, rejectedOf = [] } = part;
     if (rejectedIndexes.size === 0) return;
     const row = this.rows().find((of) => of.bucket === bucket && of.last_request_id === requestId);
-    if (row !== undefined) row.rejected += rejectedIndexes.size;
+    if (row !== undefined) row.rejected += rejectedIndexes.size - rejectedOf.length;
+    for (const [propertyId, records] of rejected) {
+      const named = this.#rowOf(part, { bucket, propertyId, resource });
+      if (named !== undefined) named.rejected += records;
+    }
   }
 
   rows(): FeedArrival[] {
@@ -151,7 +159,7 @@ class FeedArrivals {
   }
 
   /** Undefined for an unreadable record, whose property is unknown. */
-  #rowOf(part: LogPart, { bucket, propertyId, resource }: RecordKey): FeedArrival | undefined {
+  #rowOf(part: LogPart, { bucket, propertyId, resource }: Omit<RecordKey, "key">): FeedArrival | undefined {
     if (propertyId === 0) return undefined;
     let row = this.#last;
     if (row?.property_id !== propertyId || row.resource !== resource) {
@@ -364,7 +372,7 @@ export async function applyParts(
       });
       continue;
     }
-    arrivals.addRejected(part);
+    arrivals.addRejected(read);
     outcomes.push({
       part,
       letters: earlier.map((of) => of.outcomes).join("") + letters,

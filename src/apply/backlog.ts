@@ -49,6 +49,16 @@ export interface PartProgress {
   readonly warningsListed: number;
 }
 
+interface PropertyName {
+  readonly clientCode: string;
+  readonly propertyCode: string;
+}
+
+/** A rejected record as stored; without codes if it names no property. */
+interface Rejection extends Partial<PropertyName> {
+  readonly index: number;
+}
+
 /** One row of the log: the part of a batch that lies in one bucket, or a resolution. */
 export interface LogPart {
   readonly bucket: number;
@@ -61,6 +71,8 @@ export interface LogPart {
   readonly clientId?: string;
   readonly target: { readonly requestId: string; readonly index: number } | null;
   readonly rejectedIndexes: ReadonlySet<number>;
+  /** The properties that its rejected records name. */
+  readonly rejectedOf?: readonly PropertyName[];
   /** How much of it is done, if it is applied in pieces; it then comes without its body. */
   readonly progress?: PartProgress;
   /** Trace context of the accepting span in hexadecimal digits, if traced. */
@@ -80,12 +92,16 @@ export interface LogRow {
   client_id?: string;
   target_request_id: string | null;
   target_index: number | null;
-  rejections: { index: number }[] | null;
+  rejections: readonly Rejection[] | null;
   until_record?: number | null;
   warnings_listed?: number | null;
   trace_context?: string | null;
   layout: Buffer | null;
   body: Buffer | null;
+}
+
+function nameOf({ clientCode, propertyCode }: Rejection): PropertyName[] {
+  return clientCode === undefined || propertyCode === undefined ? [] : [{ clientCode, propertyCode }];
 }
 
 export function partOf(row: LogRow): LogPart {
@@ -102,6 +118,7 @@ export function partOf(row: LogRow): LogPart {
         ? null
         : { requestId: row.target_request_id, index: row.target_index },
     rejectedIndexes: new Set((row.rejections ?? []).map(({ index }) => index)),
+    ...(row.rejections === null ? {} : { rejectedOf: row.rejections.flatMap(nameOf) }),
     ...(row.until_record == null
       ? {}
       : { progress: { untilRecord: row.until_record, warningsListed: row.warnings_listed ?? 0 } }),
@@ -174,6 +191,14 @@ export async function readBacklog(
 /** Limit on cached property ids; the cache is cleared when it is reached. */
 const KNOWN_MAX = 400_000;
 
+const countNamed = namedStatement(
+  "count-named-properties",
+  `select property.property_id, count(*)::integer as records
+  from unnest($1::text[], $2::text[]) as named (client_code, property_code)
+  join bellhop.property as property using (client_code, property_code)
+  group by property.property_id`,
+);
+
 /** A cache of property ids. Registers properties of the log that the database lacks, for example after a failover. */
 export class PropertyDirectory {
   readonly #pool: pg.Pool;
@@ -202,6 +227,26 @@ export class PropertyDirectory {
     if (this.#ids.size >= KNOWN_MAX) this.#ids.clear();
     this.#ids.set(`${clientCode}\0${propertyCode}`, id);
     return id;
+  }
+
+  /** How many of these names each known property has, by its id. One read, because rejected records may name anything. */
+  async countKnown(names: readonly PropertyName[]): Promise<ReadonlyMap<number, number>> {
+    const counts = new Map<number, number>();
+    const unknown: PropertyName[] = [];
+    const add = (id: number, count: number) => counts.set(id, (counts.get(id) ?? 0) + count);
+    for (const name of names) {
+      const id = this.knownIdOf(name.clientCode, name.propertyCode);
+      if (id === undefined) unknown.push(name);
+      else add(id, 1);
+    }
+    if (unknown.length === 0) return counts;
+    const values = [unknown.map((one) => one.clientCode), unknown.map((one) => one.propertyCode)];
+    const { rows } = await this.#pool.query<{ property_id: number; records: number }>({
+      ...countNamed,
+      values,
+    });
+    for (const { property_id, records } of rows) add(property_id, records);
+    return counts;
   }
 
   async #find(clientCode: string, propertyCode: string): Promise<number | undefined> {
@@ -305,6 +350,8 @@ export async function readReleasedRecord(
 export interface ReadPart {
   readonly part: LogPart;
   readonly records: readonly PartRecord[];
+  /** The number of rejected records that name a known property, by its id. */
+  readonly rejected?: ReadonlyMap<number, number>;
   /** By index, redacted bytes of records on the erasure list that are stored verbatim. */
   readonly redacted?: ReadonlyMap<number, Buffer>;
   /** Decompressed size of the records, which take a small multiple of that in memory. */
@@ -456,9 +503,11 @@ export async function readPart(
       records.push(recordOf(part, index, reading, propertyId, latest, isStrict));
     }
   }
+  const names = isLast ? (part.rejectedOf ?? []) : [];
   return {
     part,
     records,
+    ...(names.length === 0 ? {} : { rejected: await properties.countKnown(names) }),
     inflatedBytes,
     free: () => chunks.forEach(freeChunk),
     ...(redacted.size === 0 ? {} : { redacted }),

@@ -374,7 +374,17 @@ const VIOLATIONS_MAX = 100;
 /** Violations stored per rejected record; only one after VIOLATIONS_KEPT_OF_BATCH, because every page of an outcome reads all. */
 const VIOLATIONS_KEPT_MAX = 10;
 const VIOLATIONS_KEPT_OF_BATCH = 10_000;
+const CODE_CHARACTERS_MAX = 128;
 type ForeignRecord = Pick<BatchRecord, "index" | "clientCode" | "propertyCode">;
+
+/** The property that an invalid record names; none if its codes are too long for one. */
+function namesOf({
+  clientCode,
+  propertyCode,
+}: BatchRecord): Pick<RejectedRecord, "clientCode" | "propertyCode"> {
+  const isCode = (code: string | undefined) => code !== undefined && code.length <= CODE_CHARACTERS_MAX;
+  return isCode(clientCode) && isCode(propertyCode) ? { clientCode, propertyCode } : {};
+}
 
 /** Validates the records of one batch as they are read, keeping only their ranges, properties and violations. */
 export class BatchValidator {
@@ -435,7 +445,14 @@ export class BatchValidator {
     if (this.#lenient) {
       const kept = found.violations.slice(0, room);
       this.#kept += kept.length;
-      this.#rejected.push({ index, start, end, violations: kept, violationTotal: found.total });
+      this.#rejected.push({
+        ...namesOf(record),
+        index,
+        start,
+        end,
+        violations: kept,
+        violationTotal: found.total,
+      });
     }
   }
 

@@ -85,6 +85,49 @@ test("a batch of two properties is a batch of each", async () => {
   }
 });
 
+test("a rejected record counts for the property that it names, and for one of the batch's if it names none", async () => {
+  const valid = (id: string, propertyCode: string) =>
+    reservation(id, "2026-01-01T00:00:00Z", { propertyCode });
+  const invalid = (id: string, propertyCode: unknown) => ({
+    ...reservation(id, "2026-01-01T00:00:00Z"),
+    propertyCode,
+    roomStays: "none",
+  });
+  const codes = ["NAMES0", "NAMES1", "NAMES2"];
+  const neighbour = Array.from({ length: 2_000 }, (_, n) => `NB${n}`).find(
+    (code) => bucketOf("ACME", code) === bucketOf("ACME", "NAMES0"),
+  ) as string;
+  for (const code of [...codes.slice(1), neighbour])
+    await apply(service, "reservations", [valid("n0", code)]);
+  const lenient = { headers: { prefer: "handling=lenient" } };
+  const batch = [
+    invalid("n1", "NAMES1"),
+    valid("n2", "NAMES0"),
+    invalid("n3", "NAMES1"),
+    invalid("n4", "NAMES2"),
+    invalid("n5", neighbour),
+    invalid("n6", 7),
+    invalid("n7", "NAMES0"),
+    invalid("n8", "NEVER"),
+    "no record",
+  ];
+  const requestId = await apply(service, "reservations", batch, lenient);
+  const counted = [];
+  for (const code of [...codes, neighbour]) {
+    const { batches, records, rejected } = (await healthOf(code)).feed("reservations");
+    counted.push([batches, records, rejected]);
+  }
+  assert.deepEqual(counted, [
+    [1, 4, 3],
+    [2, 3, 2],
+    [2, 2, 1],
+    [2, 2, 1],
+  ]);
+  const answer = (await service.get(`/api/public/v1/requests/${requestId}`)).json();
+  const { records, pending, applied, rejected } = answer["counts"] as Record<string, number>;
+  assert.deepEqual([answer["status"], records, pending, applied, rejected], ["applied", 9, 0, 1, 8]);
+});
+
 test("nights without a record, and nights omitted by the last push, are reported", async () => {
   const propertyCode = "NIGHTS";
   await setSetting(

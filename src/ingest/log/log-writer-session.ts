@@ -30,6 +30,9 @@ export interface SubmittedRecord extends RecordSlice {
 
 /** An invalid record of a lenient batch, stored verbatim with its first violations (at most 10) and their number. */
 export interface RejectedRecord extends RecordSlice {
+  /** Its property, if it names one. */
+  readonly clientCode?: string | undefined;
+  readonly propertyCode?: string | undefined;
   readonly violations: readonly ErrorDetail[];
   readonly violationTotal: number;
 }
@@ -98,13 +101,32 @@ function splitByBucket(submission: Submission): Map<number, RecordSlice[]> {
   return parts;
 }
 
+/** Adds the rejected records to the parts of the buckets of their properties; those that name none to the first part. */
+function addRejected(parts: Map<number, RecordSlice[]>, rejected: Submission["rejected"]) {
+  const rejectedOf = new Map<number, RejectedRecord[]>();
+  if (rejected.length === 0) return rejectedOf;
+  const first = Math.min(...parts.keys());
+  for (const record of rejected) {
+    const { clientCode, propertyCode } = record;
+    const isNamed = clientCode !== undefined && propertyCode !== undefined;
+    const bucket = isNamed ? bucketOf(clientCode, propertyCode) : first;
+    if (!parts.has(bucket)) parts.set(bucket, []);
+    const known = rejectedOf.get(bucket);
+    if (known === undefined) rejectedOf.set(bucket, [record]);
+    else known.push(record);
+  }
+  return rejectedOf;
+}
+
 /** Serialised here, not within the JSON parameter of the flush, because it may be megabytes. */
 function rejectionsOf(rejected: Submission["rejected"]): Buffer | null {
   if (rejected.length === 0) return null;
-  const reported = rejected.map(({ index, violations, violationTotal }) => ({
+  const reported = rejected.map(({ index, violations, violationTotal, clientCode, propertyCode }) => ({
     index,
     violations,
     violationTotal,
+    clientCode,
+    propertyCode,
   }));
   return Buffer.from(JSON.stringify(reported));
 }
@@ -113,11 +135,13 @@ function bytesOf({ rejections, layout, body }: LogEntry): number {
   return (rejections?.length ?? 0) + (layout?.length ?? 0) + (body?.length ?? 0);
 }
 
-/** Splits a submission into one entry per bucket, ascending, so that flushes lock in one order. The first has the rejected records. */
+/** Splits a submission into one entry per bucket, ascending, so that flushes lock in one order. */
 export function entriesOf(submission: Submission): PendingAppend {
-  const parts = [...splitByBucket(submission)].sort(([left], [right]) => left - right);
-  const entries = parts.map(([bucket, slices], at): LogEntry => {
-    const rejected = at === 0 ? submission.rejected : [];
+  const byBucket = splitByBucket(submission);
+  const rejectedOf = addRejected(byBucket, submission.rejected);
+  const parts = [...byBucket].sort(([left], [right]) => left - right);
+  const entries = parts.map(([bucket, slices]): LogEntry => {
+    const rejected = rejectedOf.get(bucket) ?? [];
     const kept =
       rejected.length === 0
         ? slices
