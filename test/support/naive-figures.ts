@@ -75,7 +75,10 @@ function rateOf({ rates = [] }: NaiveStay, date: string) {
 
 /** The stays that cover a date in the order in which they get rooms. */
 function inTurn(stays: readonly NaiveStay[]): NaiveStay[] {
-  const text = ({ rates: _, ...stay }: NaiveStay) => JSON.stringify(stay);
+  // Guests that are not reported, or negative, are 0.
+  const guests = (count = 0) => Math.max(count, 0);
+  const text = ({ rates: _, numberOfAdults, numberOfChildren, ...stay }: NaiveStay) =>
+    JSON.stringify({ ...stay, adults: guests(numberOfAdults), children: guests(numberOfChildren) });
   const isRepeat = (stay: NaiveStay) =>
     stays.findIndex((one) => text(one) === text(stay)) < stays.indexOf(stay);
   const byArrival = (some: readonly NaiveStay[]) =>
