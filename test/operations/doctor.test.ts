@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
-import { after, before, describe, test } from "node:test";
+import { after, before, describe, mock, test } from "node:test";
 import { readConfig } from "../../src/config.ts";
 import { recordAudit } from "../../src/identity/audit.ts";
 import { retirePepper, rotatePepper } from "../../src/identity/pepper-admin.ts";
@@ -251,6 +251,78 @@ describe("where no service runs", () => {
     assert.equal(saysOf(findings, "nodes.present"), "No node is running on this database.");
     assert.equal(severityOf(findings, "keys.active"), "warning");
     assert.equal(severityOf(findings, "buckets.owned"), "ok");
+  });
+
+  interface Fault {
+    readonly what: string;
+    plant(): Promise<unknown> | unknown;
+    cure(): Promise<unknown> | unknown;
+    readonly id: string;
+    readonly says: RegExp;
+    readonly advice: RegExp;
+  }
+  const sql = (statement: string) => () => database.pool.query(statement);
+  const name = () => new URL(database.url).pathname.slice(1);
+  const ofDatabase = (change: string) => () => database.pool.query(`alter database "${name()}" ${change}`);
+  const INDEX = "create index accept_log_client on only bellhop.accept_log (client_id, request_id)";
+  const FAULTS: readonly Fault[] = [
+    {
+      what: "a dropped index",
+      plant: sql("drop index bellhop.accept_log_client"),
+      cure: sql(INDEX),
+      id: "tables.indexes",
+      says: /^1 index cannot be used: bellhop\.accept_log_client is missing\.$/,
+      advice: /create index/,
+    },
+    {
+      what: "a server that ends idle sessions",
+      plant: ofDatabase("set idle_session_timeout = '5min'"),
+      cure: ofDatabase("reset idle_session_timeout"),
+      id: "database.idle-session-timeout",
+      says: /300000 ms/,
+      advice: /idle_session_timeout = 0/,
+    },
+    {
+      what: "few connections",
+      plant: ofDatabase("connection limit 12"),
+      cure: ofDatabase("connection limit -1"),
+      id: "database.connections",
+      says: /of 12 connections of the database are in use/,
+      advice: /max_connections/,
+    },
+    {
+      what: "a clock ten minutes away",
+      plant: () => mock.method(Date, "now", () => performance.timeOrigin + performance.now() + 600_000),
+      cure: () => mock.restoreAll(),
+      id: "clock.difference",
+      says: /9 min 59 s|10 min/,
+      advice: /NTP/,
+    },
+    {
+      what: "a schema of a replay that was left",
+      plant: sql("create schema bellhop_replay_left create table part (id bigint)"),
+      cure: sql("drop schema bellhop_replay_left cascade"),
+      id: "leftovers.schemas",
+      says: /bellhop_replay_left/,
+      advice: /./,
+    },
+  ];
+
+  test("names cause and cure of planted faults, and none of them before and after", async () => {
+    for (const { what, plant, cure, id, says, advice } of FAULTS) {
+      const found = async () =>
+        (await look(database.url)).find((one) => one.id === id && one.severity !== "ok");
+      assert.equal(await found(), undefined, `${what}: before`);
+      await plant();
+      try {
+        const finding = await found();
+        assert.match(finding?.says ?? "nothing", says, what);
+        assert.match(finding?.advice ?? "", advice, what);
+      } finally {
+        await cure();
+      }
+      assert.equal(await found(), undefined, `${what}: after`);
+    }
   });
 
   test("partitions that end soon are a warning, and a missing current one is an error", async () => {

@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import type pg from "pg";
 import { derivationAdvice } from "../../apply/ledger/derivation.ts";
 import { VERSION_WINDOWS } from "../../apply/state/write-versions.ts";
@@ -10,6 +11,7 @@ import { ACCEPT_LOG, REQUEST_OUTCOME } from "../../ingest/log/partitions.ts";
 import { listPayloadKeys, type PayloadKeySummary } from "../../ingest/log/payload-keys.ts";
 import { openLagReader } from "../../insight/console/intake.ts";
 import { countPresent, countUnownedBuckets, type Presence } from "../../platform/db/coordination.ts";
+import { findRecords, readMigrations } from "../../platform/db/migrate.ts";
 import { namedStatement, readStatement } from "../../platform/db/statement.ts";
 import { readWindows, type TimeWindow, type WindowedTable } from "../../platform/db/time-windows.ts";
 import { countText, sizeText, spanText } from "../../platform/runtime/amounts.ts";
@@ -64,6 +66,56 @@ const tables = serverRowCheck<Tables>("tables", { ...READ_TABLES, values: [DEAD_
   );
   return [...problemsOr(ok("tables.dead-rows", "Dead rows are vacuumed."), dead), ageFinding(found)];
 });
+
+const SCHEMA = new URL("../../../sql/schema.sql", import.meta.url);
+
+/** Of the given indexes, those that are missing and those that PostgreSQL does not use because their creation failed. */
+const READ_INDEXES = namedStatement(
+  "read-indexes",
+  `select
+    coalesce(array_agg(wanted.name) filter (where pg_index.indexrelid is null), '{}') as missing,
+    coalesce(array_agg(wanted.name) filter (where not pg_index.indisvalid), '{}') as invalid
+  from unnest($1::text[]) as wanted (name)
+  left join pg_index on pg_index.indexrelid = to_regclass(wanted.name)`,
+);
+
+/** The names of the indexes of this version's schema. */
+async function indexesOfSchema(): Promise<string[]> {
+  const text = await readFile(SCHEMA, "utf8");
+  return [...text.matchAll(/^CREATE (?:UNIQUE )?INDEX (\w+) ON (?:ONLY )?(\w+)\./gm)].map(
+    ([, index = "", schema = ""]) => `${schema}.${index}`,
+  );
+}
+
+/** Whether every index of the schema exists and is used. A database of another version has others. */
+const indexes: Check = {
+  name: "tables",
+  run: async ({ database: { pool } }) => {
+    const id = "tables.indexes";
+    const [known, records] = [await readMigrations(), await findRecords(pool)];
+    if (records.length !== known.length) return [];
+    const names = await indexesOfSchema();
+    const { rows } = await pool.query<{ missing: string[]; invalid: string[] }>({
+      ...READ_INDEXES,
+      values: [names],
+    });
+    const { missing, invalid } = rows[0] ?? { missing: [], invalid: [] };
+    if (missing.length + invalid.length === 0)
+      return ok(id, `All ${names.length} indexes of the schema exist.`);
+    const lost = [
+      ...missing.map((name) => `${name} is missing`),
+      ...invalid.map((name) => `${name} is invalid`),
+    ];
+    return warning(
+      id,
+      `${countText(lost.length, "index", "indexes")} cannot be used: ${lost.slice(0, INDEXES_NAMED_MAX).join(", ")}.`,
+      "Statements that need it read whole tables, and become slower as the tables grow.",
+      "Run its create index statement of sql/schema.sql; drop an invalid one first, or use reindex index.",
+    );
+  },
+};
+
+const INDEXES_NAMED_MAX = 5;
 
 function partitionFinding({ schema, table }: WindowedTable, windows: readonly TimeWindow[]): Finding[] {
   const last = windows.at(-1);
@@ -556,6 +608,7 @@ const derivation: Check = {
 /** Checks of Bellhop's tables, which require this version's migrations. */
 export const SCHEMA_CHECKS: readonly Check[] = [
   tables,
+  indexes,
   partitions,
   keys,
   secrets,
