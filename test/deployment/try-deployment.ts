@@ -12,6 +12,7 @@ import { until } from "../support/until.ts";
 import { Container, type ContainerOptions, runCommandIn, runProgramIn } from "./container.ts";
 import { buildImage, type Image } from "./image.ts";
 import { sizeOf } from "./root.ts";
+import { type Note, notes, type Tried } from "./tried.ts";
 
 const CHECKOUT = fileURLToPath(new URL("../../", import.meta.url));
 const MIB = 1_048_576;
@@ -21,18 +22,11 @@ const READY_MS_MAX = 120_000;
 const STOP_MS_MAX = 15_000;
 const PORT = 18_080;
 
-/** What was tried, and how it went. */
-export interface Tried {
-  readonly what: string;
-  readonly isRight: boolean;
-  readonly said: string;
-}
-
 interface Trial {
   readonly image: Image;
   readonly options: ContainerOptions;
   readonly limit: MemoryLimit;
-  readonly note: (what: string, isRight: boolean, said: string) => void;
+  readonly note: Note;
 }
 
 /**
@@ -51,11 +45,7 @@ export async function tryDeployment(
   await chmod(directory, 0o755);
   const database = await createEmptyDatabase();
   const road = await openRoad(database.url);
-  const tried: Tried[] = [];
-  const note = (what: string, isRight: boolean, said: string) => {
-    tried.push({ what, isRight, said });
-    progress(`${isRight ? "ok  " : "FAIL"}  ${what}: ${said}`);
-  };
+  const { tried, note } = notes(progress);
   try {
     progress("the Dockerfile's instructions:");
     const image = await buildImage(CHECKOUT, directory, progress);

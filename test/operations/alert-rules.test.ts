@@ -12,6 +12,7 @@ import { apply } from "../support/read-fixture.ts";
 import { inventoryRecord } from "../support/records.ts";
 import { startTestService, type TestService } from "../support/service.ts";
 import { until } from "../support/until.ts";
+import { ALERT_CASES } from "./alert-cases.ts";
 
 const WAIT_MS_MAX = 60_000;
 /** Two scrapes are as far apart as the shortest window of a rule is long, whatever time has passed. */
@@ -160,6 +161,10 @@ describe("alert rules and dashboard, on scrapes of a running service", () => {
     }
     const headings = [...operations.matchAll(/^### (Bellhop\w+)$/gm)].map(([, name]) => name);
     assert.deepEqual(headings.sort(), rules.map(({ alert }) => alert).sort());
+  });
+
+  test("every alert has a fault that `npm run campaign -- alerts` lets Prometheus see", () => {
+    assert.deepEqual(Object.keys(ALERT_CASES).sort(), rules.map(({ alert }) => alert).sort());
   });
 
   test("nothing fires while all is well", async () => {
