@@ -322,6 +322,7 @@ export interface BlocksItem {
   readonly holds: boolean | null;
   readonly cutoffDate: string | null;
   readonly blocks: number;
+  readonly subgroupBlocks: number;
   readonly originalBlocks: number | null;
   readonly pickedUp: number | null;
   readonly pickedUpRebuilt: number;

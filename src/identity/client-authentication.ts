@@ -145,7 +145,7 @@ async function redigest(
 }
 
 function unknownClient(): OAuthError {
-  return invalidClient("The client id or secret is invalid.");
+  return invalidClient("The client id or secret is invalid. Check both for white space and line breaks.");
 }
 
 function invalidClient(description: string): OAuthError {

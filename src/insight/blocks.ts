@@ -58,7 +58,11 @@ export interface BlockNight {
   readonly holds: boolean | null;
   /** Rooms held, not picked up according to the master, and not of its subgroups; 0 if the status holds none. */
   readonly unpicked: number;
+  /** Rooms that its subgroups hold, which are part of its own; 0 if the property's blocks add up. */
+  readonly subgroupBlocks: number;
 }
+
+type SentNight = Omit<BlockNight, "holds" | "unpicked" | "subgroupBlocks">;
 
 interface MasterRow extends Omit<GroupMaster, "holds"> {
   readonly cutoffDays: number | null;
@@ -89,7 +93,7 @@ export async function readGroupBlocks(
   for (const row of found.rows)
     masters.set(row.group, { ...row, holds: holdsOf(row), cutoffDate: cutoffOf(row) });
   const withCutoff = [...masters.values()].filter(({ cutoffDate }) => cutoffDate !== null);
-  const rows = await sumEntries<Omit<BlockNight, "holds" | "unpicked">>(on, readNights, [
+  const rows = await sumEntries<SentNight>(on, readNights, [
     ...values,
     withCutoff.map(({ group }) => group),
     withCutoff.map(({ cutoffDate }) => cutoffDate),
@@ -102,8 +106,6 @@ export async function readGroupBlocks(
   return { masters, nights: withUnpicked(held, hierarchyOf(masters, settings)) };
 }
 
-type SummedNight = Omit<BlockNight, "holds" | "unpicked">;
-
 /**
  * The rows with 0 where the valid master reports 0. Without blocks, entries do not tell a number that is 0 from one that an earlier version
  * alone did not report.
@@ -112,8 +114,8 @@ async function asReported(
   on: Queryable,
   { bucket, propertyId }: Property,
   at: PointInTime,
-  rows: readonly SummedNight[],
-): Promise<readonly SummedNight[]> {
+  rows: readonly SentNight[],
+): Promise<readonly SentNight[]> {
   const open = rows.filter(
     ({ blocks, pickedUp, originalBlocks }) =>
       blocks === 0 && (pickedUp === null) !== (originalBlocks === null),
@@ -155,7 +157,7 @@ function hierarchyOf(
 
 /** Adds what is held and not picked up: the blocks of subgroups are carved out of those of their master in the same room type. */
 function withUnpicked(
-  nights: readonly Omit<BlockNight, "unpicked">[],
+  nights: readonly (SentNight & Pick<BlockNight, "holds">)[],
   hierarchy: ReadonlyMap<string, string>,
 ): BlockNight[] {
   const carved = new Map<string, { blocks: number; pickedUp: number }>();
@@ -173,7 +175,7 @@ function withUnpicked(
   return nights.map((one) => {
     const { blocks, pickedUp } = carved.get(placeOf(one.group, one)) ?? { blocks: 0, pickedUp: 0 };
     const own = Math.max(0, one.blocks - blocks) - Math.max(0, (one.pickedUp ?? 0) - pickedUp);
-    return { ...one, unpicked: one.holds === true ? Math.max(0, own) : 0 };
+    return { ...one, unpicked: one.holds === true ? Math.max(0, own) : 0, subgroupBlocks: blocks };
   });
 }
 
@@ -191,6 +193,10 @@ const FIELDS = {
     ),
   ),
   blocks: field.count("Rooms held.", 20),
+  subgroupBlocks: field.count(
+    "Rooms held by the group's subgroups, which are part of its own. Above 0 where both hold rooms: then add up `remaining`, not `blocks`. 0 if the setting `groupHierarchy` is `separate`.",
+    6,
+  ),
   originalBlocks: field.countOrNull("Rooms originally blocked, according to the group master.", 25),
   pickedUp: field.countOrNull("Rooms picked up, according to the group master.", 12),
   pickedUpRebuilt: field.count(
@@ -256,6 +262,7 @@ async function* readBlocks(
       holds,
       cutoffDate,
       blocks: 0,
+      subgroupBlocks: 0,
       originalBlocks: null,
       pickedUp: null,
       pickedUpRebuilt: 0,
@@ -270,6 +277,7 @@ async function* readBlocks(
     const sum = sumAt(night.night, night.group, night.roomType);
     if (sum === undefined) continue;
     sum.blocks += night.blocks;
+    sum.subgroupBlocks += night.subgroupBlocks;
     sum.originalBlocks = sumOf(sum.originalBlocks, night.originalBlocks);
     sum.pickedUp = sumOf(sum.pickedUp, night.pickedUp);
     sum.remaining += night.unpicked;

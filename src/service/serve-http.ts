@@ -55,7 +55,7 @@ import {
   roomOfLargestBody,
 } from "../platform/http/receive-body.ts";
 import { logRequests, RequestLog } from "../platform/http/request-log.ts";
-import { RouteIndex } from "../platform/http/route-index.ts";
+import { pathOf, RouteIndex } from "../platform/http/route-index.ts";
 import { ClientSemaphores } from "../platform/runtime/client-semaphores.ts";
 import { letLowerPriority } from "../platform/runtime/lower-priority.ts";
 import { Semaphore } from "../platform/runtime/semaphore.ts";
@@ -189,6 +189,17 @@ function encodedPathFault(address: string): ServiceError | undefined {
   return path.includes("%") ? new ServiceError("bellhop.http.NotFound") : undefined;
 }
 
+/** Names the address that a path with doubled slashes, or one at its end, was meant to be. */
+function noAddress(routes: RouteIndex, address: string): ServiceError {
+  const joined = `/${pathOf(address).split("/").filter(Boolean).join("/")}`;
+  const isMeant = joined.length <= MEANT_MAX && routes.methodsOf(joined).length > 0;
+  const message = `This address does not exist. Did you mean ${joined}?`;
+  return new ServiceError("bellhop.http.NotFound", isMeant ? { message } : {});
+}
+
+/** Characters of an address that a message quotes. */
+const MEANT_MAX = 200;
+
 /** `posts`: paths that handle a POST before the framework. */
 function addErrorHandlers(app: FastifyInstance, context: HttpContext, posts: readonly string[]): void {
   const routes = new RouteIndex();
@@ -199,8 +210,7 @@ function addErrorHandlers(app: FastifyInstance, context: HttpContext, posts: rea
   app.setErrorHandler((thrown, request, reply) => handleError(context, thrown, request, reply));
   app.setNotFoundHandler((request, reply) => {
     const methods = routes.methodsOf(request.url);
-    if (methods.length === 0)
-      return handleError(context, new ServiceError("bellhop.http.NotFound"), request, reply);
+    if (methods.length === 0) return handleError(context, noAddress(routes, request.url), request, reply);
     reply.header("allow", methods.join(", "));
     return handleError(context, new ServiceError("bellhop.http.MethodNotAllowed"), request, reply);
   });

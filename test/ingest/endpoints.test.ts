@@ -99,6 +99,7 @@ describe("a batch that is accepted", () => {
       });
       const error = errorObject(answer, 415, "bellhop.http.UnsupportedMediaType");
       assert.match(String(error["message"]), /application\/json in UTF-8/);
+      assert.ok(String(error["message"]).endsWith(`Content-Type: application/json (got "${type}").`));
     }
   });
 });
@@ -298,6 +299,10 @@ describe("addresses and methods", () => {
       "/%2e%2e/etc/passwd",
     ]) {
       errorObject(await service.send("POST", path), 404, "bellhop.http.NotFound");
+    }
+    for (const path of ["/api/public/v1/inventories/", "/api//public/v1/inventories"]) {
+      const error = errorObject(await service.send("POST", path), 404, "bellhop.http.NotFound");
+      assert.match(String(error["message"]), /Did you mean \/api\/public\/v1\/inventories\?$/);
     }
   });
   test("another method is 405 with Allow", async () => {

@@ -156,7 +156,10 @@ test("a negative count is 0 and subtracts from nothing that another entry counts
 });
 
 test("blocks of subgroups are part of their master's, on the books, in blocks and in reconciliation; a setting adds them", async () => {
-  const groups: Record<string, { groups: object[]; remaining: Record<string, number>; separate: number }> = {
+  const groups: Record<
+    string,
+    { groups: object[]; remaining: Record<string, number>; both: Record<string, number>; separate: number }
+  > = {
     NESTED: {
       groups: [
         held("NESTED", "M", [{ blocks: 10 }], { name: 'a, "b"' }),
@@ -164,6 +167,7 @@ test("blocks of subgroups are part of their master's, on the books, in blocks an
         held("NESTED", "S2", [{ blocks: 4 }], { masterGroupCode: "M" }),
       ],
       remaining: { M: 0, S1: 6, S2: 4 },
+      both: { M: 10 },
       separate: 20,
     },
     // The master reports the pickup of its subgroups; a cancelled subgroup and another room type hold nothing of it.
@@ -177,6 +181,7 @@ test("blocks of subgroups are part of their master's, on the books, in blocks an
         held("PICKED", "X", [{ blocks: 2 }], { masterGroupCode: "M", groupStatusCode: "CANCELLED" }),
       ],
       remaining: { M: 6, S: 2 },
+      both: { M: 6 },
       separate: 10,
     },
     // A chain, a circle, a master of its own and one that never came.
@@ -190,15 +195,22 @@ test("blocks of subgroups are part of their master's, on the books, in blocks an
         held("CHAINED", "L", [{ blocks: 1 }], { masterGroupCode: "LATE" }),
       ],
       remaining: { M: 4, S: 0, T: 9, A: 2, B: 2, L: 1 },
+      both: { M: 6, S: 9 },
       separate: 30,
     },
   };
-  for (const [propertyCode, { groups: sent, remaining, separate }] of Object.entries(groups)) {
+  for (const [propertyCode, { groups: sent, remaining, both, separate }] of Object.entries(groups)) {
     await addProperty(service, propertyCode);
     await apply(service, "groups", sent);
     const total = Object.values(remaining).reduce((sum, rooms) => sum + rooms, 0);
     const blocks = await ask("blocks", propertyCode);
     assert.deepEqual(Object.fromEntries(blocks.map((item) => [item["group"], item["remaining"]])), remaining);
+    const within = blocks.filter((item) => item["subgroupBlocks"] !== 0);
+    assert.deepEqual(
+      Object.fromEntries(within.map((item) => [item["group"], item["subgroupBlocks"]])),
+      both,
+      propertyCode,
+    );
     const year = { from: "2026-01-01", to: "2026-12-31" };
     const sums = async () => [
       (await ask("on-the-books", propertyCode))[0]?.["blocksRemaining"],

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
+import { gzipSync } from "node:zlib";
 import { ACCEPTED_JSON, OPEN_JSON, REFUSED_JSON } from "../../../test/contract/json-cases.ts";
 import { LIMITS } from "../../../test/contract/records.ts";
 import { readBatch } from "./read-batch.ts";
@@ -100,6 +101,8 @@ test("bytes that are not UTF-8 are refused: overlong forms, surrogates, beyond U
   }
   for (const encoding of ["utf16le", "latin1"] as const)
     assert.equal(code(Buffer.from('["é"]', encoding)), "MalformedJson");
+  const gzip = readBatch(gzipSync("[{}]"), LIMITS);
+  assert.match(gzip.ok ? "" : gzip.message, /gzip signature; send it with Content-Encoding: gzip/);
 });
 
 test("what RFC 8259 leaves open is stored exactly or refused with a pointer, never changed", () => {

@@ -244,6 +244,8 @@ class BatchRun {
   #open(): BatchRefusal | undefined {
     const body = this.#body;
     if (!this.#ascii && !isUtf8(body)) {
+      if (body[0] === 0x1f && body[1] === 0x8b)
+        return malformed(0, "the body begins with the gzip signature; send it with Content-Encoding: gzip");
       const at = firstInvalidUtf8(body);
       const isCut = (body[at] as number) >= 0xc2 && at + sequenceBytes(body[at] as number) > body.length;
       return isCut ? cutOff(at, "inside a UTF-8 character") : malformed(at, "the text is not UTF-8");

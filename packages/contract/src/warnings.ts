@@ -20,7 +20,7 @@ export const WARNING_CODES = {
   "reservation.too-many-nights":
     "A room stay has more than 1,100 nights, or all stays together more than 11,000: insight ignores the reservation.",
   "reservation.overlapping-stays":
-    "Room stays of the reservation share a night. Send one reservation per room type, linked by multiReservationId.",
+    "Room stays of the reservation share a night: it has numberOfRooms rooms in all, not each of them. Send one reservation per room type, linked by multiReservationId.",
   "group.pickup-above-blocks": "More rooms were picked up than were blocked.",
   "group.outside-dates": "A block's date lies outside the group's start and end.",
   "group.too-many-blocks": "More than 11,000 group blocks: insight ignores the group's blocks.",

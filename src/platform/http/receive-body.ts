@@ -447,6 +447,9 @@ function noRoom(): ServiceError {
 
 export type ReceivedBody = Pick<BodyCollector, "bytes" | "keepOnly" | "release">;
 
+/** Characters of a header that a message quotes. */
+const QUOTED_MAX = 60;
+
 /** Throws ServiceError 415 unless the media type is application/json in UTF-8. */
 export function checkMediaType(contentType: string | undefined): void {
   if (contentType === "application/json") return;
@@ -456,7 +459,10 @@ export function checkMediaType(contentType: string | undefined): void {
     ?.slice(8)
     .replaceAll('"', "");
   if (type !== "application/json" || (charset !== undefined && charset !== "utf-8" && charset !== "utf8")) {
-    throw new ServiceError("bellhop.http.UnsupportedMediaType");
+    const got = contentType === undefined ? "none" : JSON.stringify(contentType.slice(0, QUOTED_MAX));
+    throw new ServiceError("bellhop.http.UnsupportedMediaType", {
+      message: `Send the body as application/json in UTF-8, with the header Content-Type: application/json (got ${got}).`,
+    });
   }
 }
 

@@ -259,7 +259,7 @@ export const ERROR_ANSWERS = {
     oauthAnswer(
       "The client id or the secret is invalid or missing.",
       "invalid_client",
-      "The client id or secret is invalid.",
+      "The client id or secret is invalid. Check both for white space and line breaks.",
     ),
   ),
   OAuthForbidden: oauthAnswer(
@@ -435,6 +435,10 @@ export const ERROR_SCHEMAS: Readonly<Record<string, Schema>> = {
       enum: Object.keys(OAUTH_ERRORS),
       examples: ["invalid_client"],
     },
-    error_description: text("The explanation as text.", 1024, "The client id or secret is invalid."),
+    error_description: text(
+      "The explanation as text.",
+      1024,
+      "The client id or secret is invalid. Check both for white space and line breaks.",
+    ),
   }),
 };
