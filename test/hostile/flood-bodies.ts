@@ -29,8 +29,11 @@ const TICK_MS = 10;
 const P99_FACTOR_MAX = 1.2;
 const P99_ADDED_MS_MAX = 10;
 
+/** The last phase: reads instead of a flood. */
+const WORST = "worst records";
+
 export interface FloodOptions {
-  /** Routes whose method and path contain this; all by default. */
+  /** Routes whose method and path contain this, and the worst records if their name does; all by default. */
   readonly routes: string;
   readonly secondsEach: number;
   readonly megabitsPerSecond: number;
@@ -70,9 +73,8 @@ export async function floodBodies(options: FloodOptions): Promise<FloodReport> {
     const { arms } = await takeArms(service.address, database.url);
     const session = await logInToConsole(service.address, database.url);
     const document = (await (await fetch(`${service.address}/openapi.json`)).json()) as OpenApiDocument;
-    const routes = (await floodedRoutes(document)).filter(({ method, path }) =>
-      `${method} ${path}`.includes(options.routes),
-    );
+    const all = await floodedRoutes(document);
+    const routes = all.filter(({ method, path }) => `${method} ${path}`.includes(options.routes));
     const neighbour = new Neighbour(service.address, arms.foreignToken);
     await passed(WARM_UP_MS);
     neighbour.take();
@@ -113,12 +115,12 @@ export async function floodBodies(options: FloodOptions): Promise<FloodReport> {
       visited.push(seen);
       options.onRoute?.(seen);
     }
-    if (options.routes === "") {
-      const read = await readWorst(service.address, arms.token, session, routes);
+    if (WORST.includes(options.routes)) {
+      const read = await readWorst(service.address, arms.token, session, all);
       const times = neighbour.take();
       during.push(...times);
       const seen = {
-        name: `worst records, ${read.questions} reads`,
+        name: `${WORST}, ${read.questions} reads`,
         connections: read.answered,
         pushes: times.length,
         p99: p99Of(times),

@@ -43,3 +43,24 @@ test("a text that ends before a fact does not give it, and facts after the last 
   const places = new Array(33 - 8).fill("NULL").join(",");
   assert.deepEqual(nights(whole.replace("}", `,${places},"a later release",""}`)), nights(whole));
 });
+
+test("a text that PostgreSQL does not write is an error, not an endless loop", () => {
+  const malformed = [
+    "",
+    "{",
+    "}",
+    "a,b",
+    '{"',
+    '{"a}',
+    '{"a\\"}',
+    '{"a\\',
+    '{1,"a',
+    '{"a"b}',
+    '{"a""b"}',
+    "{1",
+    '{1,"a",NULL',
+  ];
+  for (const text of malformed) assert.throws(() => factsOfText(text), /not an array/, text);
+  for (const list of ['"', '"a', '"a\\"', 'b,"a', '"a"b'])
+    assert.throws(() => elementsOf(list), /not an array/, list);
+});

@@ -141,16 +141,16 @@ describe("pipelined requests", () => {
     socket.on("data", (part) => {
       received += String(part);
     });
-    socket.write(asks(100));
+    socket.write(asks(40));
     await until(() => held.length >= 8, 5_000);
     await settle();
     assert.equal(held.length, 8);
-    await answerAll(held, 100);
-    await until(() => received.endsWith("/99"), 5_000);
+    await answerAll(held, 40);
+    await until(() => received.endsWith("/39"), 5_000);
     const order = [...received.matchAll(/\r\n\/(\d+)/g)].map(([, at]) => Number(at));
     assert.deepEqual(
       order,
-      Array.from({ length: 100 }, (_, at) => at),
+      Array.from({ length: 40 }, (_, at) => at),
     );
   });
 
@@ -163,13 +163,44 @@ describe("pipelined requests", () => {
     assert.ok(bytesRead() <= 65_536, String(bytesRead()));
   });
 
-  test("of one read beyond 128 cost no memory: the connection is closed after these", async () => {
+  test("of several connections are handled in turns, and others are served between them", async () => {
+    const order: string[] = [];
+    let first: ServerResponse | undefined;
+    const server = createServer({ IncomingMessage: pacedRequests() }, (request, response) => {
+      takeTurn(request, response, () => {
+        const [, of = "", at = ""] = request.url?.split("/") ?? [];
+        order.push(of);
+        if (at === "0" && of === "0") first = response;
+        else response.end();
+        if (order.length === bursts * 2) neighbour.write("GET /neighbour HTTP/1.1\r\nHost: a\r\n\r\n");
+      });
+    });
+    started.push(server);
+    await once(server.listen(0, "127.0.0.1"), "listening");
+    const [bursts, each] = [10, 30];
+    const neighbour = connectTo(server);
+    neighbour.write("GET /early HTTP/1.1\r\nHost: a\r\n\r\n");
+    await once(neighbour, "data");
+    for (let of = 0; of < bursts; of += 1) {
+      const burst = Array.from({ length: each }, (_, at) => `GET /${of}/${at} HTTP/1.1\r\nHost: a\r\n\r\n`);
+      connectTo(server).resume().write(burst.join(""));
+    }
+    await until(() => order.includes("neighbour") && order.length > bursts * each - each, 5_000);
+    first?.end();
+    await until(() => order.length === bursts * each + 2, 5_000);
+    const servedAfter = order.indexOf("neighbour") - bursts * 2;
+    assert.ok(servedAfter < bursts * 3, `the neighbour is served after ${servedAfter} others`);
+    const inOneRow = order.map((of, at) => order.slice(at).findIndex((next) => next !== of));
+    assert.ok(Math.max(...inOneRow) < 8, `${Math.max(...inOneRow)} of one connection in one row`);
+  });
+
+  test("of one read beyond 40 cost no memory: the connection is closed after these", async () => {
     const { server, held, settle, made } = await hold();
     const socket = connectTo(server);
     socket.resume().write(asks(2_000));
     await until(() => held.length >= 8, 5_000);
     await settle();
-    assert.ok(made() < 140, String(made()));
+    assert.ok(made() < 50, String(made()));
     let answered = 0;
     await until(async () => {
       for (const response of held.splice(0)) {
@@ -179,7 +210,7 @@ describe("pipelined requests", () => {
       }
       return socket.closed;
     }, 5_000);
-    assert.equal(answered, 128);
+    assert.equal(answered, 40);
   });
 });
 

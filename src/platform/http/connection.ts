@@ -144,39 +144,83 @@ function followsLast(request: IncomingMessage): boolean {
 /** Requests of one connection that are handled at once. Few clients pipeline, and those few requests. */
 const PIPELINED_AT_ONCE = 8;
 /**
- * Requests that wait behind them. Node parses a whole read of the socket (64 KiB, up to 3,600 requests of 4 kB of memory each) before it
- * can be paused; the connection is closed after this many.
+ * Unanswered requests of a connection, after which it is closed. Node parses a whole read of the socket (64 KiB, up to 3,600 requests of
+ * 4 kB of memory and 20 µs each) before it can be paused.
  */
-const PIPELINED_WAITING_MAX = 120;
+const UNANSWERED_MAX = 40;
 /** Of all connections of a thread: 8 MB. */
 const THREAD_WAITING_MAX = 2_048;
 
 let threadWaiting = 0;
 
+/**
+ * Handles one waiting request per turn of the event loop, of each connection in its turn: the requests of others are served between two
+ * of a burst.
+ */
+class Turns {
+  readonly #pipelines: Pipeline[] = [];
+  #isScheduled = false;
+
+  add(pipeline: Pipeline): void {
+    this.#pipelines.push(pipeline);
+    this.#schedule();
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    setImmediate(() => {
+      this.#isScheduled = false;
+      const pipeline = this.#pipelines.shift();
+      if (this.#pipelines.length > 0) this.#schedule();
+      pipeline?.handleNext();
+    });
+  }
+}
+
+const turns = new Turns();
+
 /** The requests of a connection that are not answered. */
 class Pipeline {
   readonly #socket: Socket;
   readonly #waiting: (() => void)[] = [];
-  #unanswered = 0;
+  #handled = 0;
+  #hasTurn = false;
   #isWatched = false;
 
   constructor(socket: Socket) {
     this.#socket = socket;
   }
 
+  /** A request whose connection has no other is handled at once. */
   take(request: IncomingMessage, response: ServerResponse, handle: () => void): void {
-    this.#unanswered += 1;
-    response.once("close", () => this.#next());
-    if (this.#unanswered <= PIPELINED_AT_ONCE) handle();
-    else this.#hold(request, handle);
+    if (this.#handled === 0 && this.#waiting.length === 0) this.#handle(response, handle);
+    else this.#hold(request, () => this.#handle(response, handle));
+  }
+
+  handleNext(): void {
+    this.#hasTurn = false;
+    const handle = this.#waiting.shift();
+    if (handle === undefined) return;
+    threadWaiting -= 1;
+    if (this.#waiting.length === 0) this.#socket.resume();
+    handle();
+    this.#askForTurn();
+  }
+
+  #handle(response: ServerResponse, handle: () => void): void {
+    this.#handled += 1;
+    response.once("close", () => this.#answered());
+    handle();
   }
 
   #hold(request: IncomingMessage, handle: () => void): void {
     const socket = this.#socket;
     this.#waiting.push(handle);
     threadWaiting += 1;
-    if (this.#waiting.length >= PIPELINED_WAITING_MAX || threadWaiting >= THREAD_WAITING_MAX)
+    if (this.#handled + this.#waiting.length >= UNANSWERED_MAX || threadWaiting >= THREAD_WAITING_MAX)
       last.set(socket, { request, fault: undefined });
+    this.#askForTurn();
     socket.pause();
     if (this.#isWatched) return;
     this.#isWatched = true;
@@ -187,15 +231,17 @@ class Pipeline {
     socket.once("close", () => this.#forget());
   }
 
-  #next(): void {
-    this.#unanswered -= 1;
+  #answered(): void {
+    this.#handled -= 1;
     // Nobody would get the response.
     if (!this.#socket.writable) this.#forget();
-    const handle = this.#waiting.shift();
-    if (handle === undefined) return;
-    threadWaiting -= 1;
-    if (this.#waiting.length === 0) this.#socket.resume();
-    handle();
+    this.#askForTurn();
+  }
+
+  #askForTurn(): void {
+    if (this.#hasTurn || this.#waiting.length === 0 || this.#handled >= PIPELINED_AT_ONCE) return;
+    this.#hasTurn = true;
+    turns.add(this);
   }
 
   #forget(): void {
@@ -207,7 +253,8 @@ class Pipeline {
 const pipelines = new WeakMap<Socket, Pipeline>();
 
 /**
- * Calls `handle` once fewer than eight earlier requests of the connection are unanswered, and reads no more of it until then.
+ * Calls `handle` at once if the connection's earlier requests are answered. Otherwise it waits for its turn and for fewer than eight
+ * unanswered ones, and no more of the connection is read until then.
  * A request that follows the last one of its connection is dropped. Must be called synchronously in the server's `request` event.
  */
 export function takeTurn(request: IncomingMessage, response: ServerResponse, handle: () => void): void {
