@@ -231,6 +231,8 @@ export interface CertificationReport {
 
 export interface OnTheBooksItem extends GroupedItem {
   readonly stayDate: string;
+  readonly dayOfWeek?: number | undefined;
+  readonly dates?: number | undefined;
   readonly rooms: number;
   readonly roomRevenue: string | null;
   readonly grossRoomRevenue: string | null;
@@ -298,6 +300,8 @@ export interface PaceItem extends GroupedItem {
 
 export interface MovementItem {
   readonly stayDate: string;
+  readonly dayOfWeek?: number | undefined;
+  readonly dates?: number | undefined;
   readonly arrivals: number;
   readonly departures: number;
   readonly stayThroughs: number;

@@ -13,7 +13,7 @@ export const COMPARISONS = ["none", "lastYear", "pickup", "all"] as const;
 export type Comparison = (typeof COMPARISONS)[number];
 
 /** Business days of the pickups beside the books. */
-const PICKUPS = [1, 3, 7, 30] as const;
+export const PICKUPS = [1, 3, 7, 30] as const;
 
 const LAST_YEAR_FIELDS = {
   lastYearRooms: field.countOrNull(
@@ -207,16 +207,26 @@ const revenueOf = (
   currency: string | null,
 ) => (item === undefined || item.rooms === 0 ? amountIn(currency, item?.[name] ?? "0") : item[name]);
 
+/** Whether last year's figures of all these nights are known: of the same time, and final. */
+export function knownOf(
+  { first, last }: NightWindow,
+  { known, lastYearAsOf, businessDay }: ComparisonContext,
+) {
+  const begun = lastYearOf(first);
+  return {
+    isKnown: isKnownAt(known, begun, lastYearAsOf),
+    isOver: lastYearOf(last) < businessDay && known.night !== null && begun >= known.night,
+  };
+}
+
 function yearFieldsOf(
   { stayDate, currency }: Item,
   then: Item | undefined,
   final: Item | undefined,
   stock: Item | undefined,
-  { known, lastYearAsOf, businessDay }: ComparisonContext,
+  context: ComparisonContext,
 ) {
-  const night = lastYearOf(stayDate);
-  const isKnown = isKnownAt(known, night, lastYearAsOf);
-  const isOver = night < businessDay && known.night !== null && night >= known.night;
+  const { isKnown, isOver } = knownOf({ first: stayDate, last: stayDate }, context);
   return {
     lastYearRooms: isKnown ? (then?.rooms ?? 0) : null,
     lastYearRoomRevenue: isKnown ? revenueOf(then, "roomRevenue", currency) : null,

@@ -2,11 +2,12 @@ import { addDays } from "#contract/dates.ts";
 import { knownStatus } from "#contract/statuses.ts";
 import { readStatement } from "../platform/db/statement.ts";
 import { minutesAfterMidnight } from "../settings/property-settings.ts";
-import { amountIn } from "./exact-amount.ts";
+import { isOfWeek, pageOfWeek, SUM_PARAMETER, WEEK_FIELDS, WEEK_NAMES, weekOf } from "./days-of-week.ts";
+import { amountIn, plus } from "./exact-amount.ts";
 import * as field from "./fields.ts";
 import type { Asked, Insight, InsightResult } from "./insight.ts";
-import { OCCUPANCY_DIGITS, ratio } from "./on-the-books.ts";
-import { BOOKS_PAGES, BOOKS_POSITION, type BooksPlace, pageOfNights } from "./paging.ts";
+import { OCCUPANCY_DIGITS, ratio } from "./occupancy.ts";
+import { BOOKS_PAGES, BOOKS_POSITION, type BooksPlace, type InsightPage, pageOfNights } from "./paging.ts";
 import { TOTAL_PARAMETERS } from "./parameters.ts";
 import type { PropertyStatuses } from "./query-context.ts";
 import { type NightWindow, pointInTimeOf, ROWS_MAX, requireFewRows } from "./question.ts";
@@ -23,6 +24,7 @@ const AVERAGE_DIGITS = 2;
 
 const FIELDS = {
   stayDate: field.day("The date.", "2026-07-14"),
+  ...WEEK_FIELDS,
   arrivals: field.count(
     "Rooms on the books for this night and not for the night before, of the same reservation or share.",
     12,
@@ -58,7 +60,7 @@ const FIELDS = {
   noShowRate: field.decimalOrNull("`noShowRooms` divided by the same rooms.", "0.0278"),
   currency: field.currency,
 };
-type MovementItem = field.ValuesOf<typeof FIELDS>;
+type MovementItem = field.ItemBy<typeof FIELDS, keyof typeof WEEK_FIELDS>;
 
 interface MovementRow extends BooksPlace {
   readonly arrivals: number;
@@ -96,6 +98,26 @@ function itemOf(row: MovementRow): MovementItem {
   };
 }
 
+/** The rows of one currency as one. */
+function sumOf(one: MovementRow, other: MovementRow): MovementRow {
+  const exact = (name: "stayNights" | "leadDays" | "cancelledDays") => plus(one[name], other[name]) ?? "0";
+  return {
+    ...one,
+    arrivals: one.arrivals + other.arrivals,
+    departures: one.departures + other.departures,
+    stayThroughs: one.stayThroughs + other.stayThroughs,
+    stayRooms: one.stayRooms + other.stayRooms,
+    stayNights: exact("stayNights"),
+    leadRooms: one.leadRooms + other.leadRooms,
+    leadDays: exact("leadDays"),
+    cancelled: one.cancelled + other.cancelled,
+    cancelledRevenue: plus(one.cancelledRevenue, other.cancelledRevenue),
+    cancelledDays: exact("cancelledDays"),
+    noShows: one.noShows + other.noShows,
+    noShowRevenue: plus(one.noShowRevenue, other.noShowRevenue),
+  };
+}
+
 /** Statuses off the books by what they mean: a client's own ones are cancellations. */
 function lostStatuses({ reservations: { off } }: PropertyStatuses) {
   const of = (status: string) => knownStatus("reservations", status)?.canonical;
@@ -105,7 +127,13 @@ function lostStatuses({ reservations: { off } }: PropertyStatuses) {
   };
 }
 
-async function answer({ client, question, queryContext, start, limit }: Asked): Promise<InsightResult> {
+async function pageOfMovements({
+  client,
+  question,
+  queryContext,
+  start,
+  limit,
+}: Omit<Asked, "parameters">): Promise<InsightPage<{ item: MovementItem; end: MovementRow }>> {
   const { property } = question;
   const { settings, statuses } = queryContext;
   const at = pointInTimeOf(question);
@@ -129,8 +157,29 @@ async function answer({ client, question, queryContext, start, limit }: Asked): 
     yield requireFewRows(rows, window).map((row) => ({ item: itemOf(row), end: row }));
   }
   const pages = { client, question, ...BOOKS_PAGES, daysMax: NIGHTS_AT_ONCE, hasStock: false, read };
-  const { items, next } = await pageOfNights(pages, start, limit);
-  return { items: items.map(({ item }) => item), next };
+  return await pageOfNights(pages, start, limit);
+}
+
+async function answer(asked: Asked): Promise<InsightResult> {
+  const { question, start, limit } = asked;
+  if (!isOfWeek(asked.parameters)) {
+    const { items, next } = await pageOfMovements(asked);
+    return { items: items.map(({ item }) => item), next };
+  }
+  return await pageOfWeek(
+    question,
+    start,
+    limit,
+    (from, wanted) => pageOfMovements({ ...asked, start: from, limit: wanted }),
+    ({ end }) => end,
+    ({ dates, items }) =>
+      [
+        ...Map.groupBy(
+          items.map(({ end }) => end),
+          ({ currency }) => currency,
+        ).values(),
+      ].map((rows) => ({ ...itemOf(rows.reduce(sumOf)), ...weekOf(dates) })),
+  );
 }
 
 export const movements: Insight = {
@@ -139,9 +188,15 @@ export const movements: Insight = {
   summary: "Get arrivals, departures and cancellations",
   description:
     "By date: rooms that arrive, depart and stay through, with length of stay and lead time, and rooms cancelled and not shown, with their rate, revenue and lead time. Dates without any are not listed.",
-  parameters: TOTAL_PARAMETERS,
-  item: { name: "MovementItem", description: "The movements of one date and currency.", fields: FIELDS },
+  parameters: [...TOTAL_PARAMETERS, SUM_PARAMETER],
+  item: {
+    name: "MovementItem",
+    description: "The movements of one date and currency.",
+    fields: FIELDS,
+    optional: WEEK_NAMES,
+  },
   page: { name: "MovementPage", description: "A page of dates." },
   position: BOOKS_POSITION,
+  notAsked: (parameters) => (isOfWeek(parameters) ? [] : WEEK_NAMES),
   answer,
 };

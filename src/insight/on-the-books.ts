@@ -2,7 +2,6 @@ import type pg from "pg";
 import { digitsOf } from "#contract/currencies.ts";
 import type { Position } from "../platform/http/position.ts";
 import { wordOf } from "../query/openapi/read-parameters.ts";
-import type { PropertySettings } from "../settings/property-settings.ts";
 import { type BookedPlace, bookedPlaces, rowsFor } from "./booked-places.ts";
 import {
   type BooksSource,
@@ -15,12 +14,14 @@ import {
   comparisonOf,
   notCompared,
 } from "./compared-books.ts";
-import { amountIn, dividedBy, plus, withDigits } from "./exact-amount.ts";
+import { isOfWeek, pageOfWeek, SUM_PARAMETER, WEEK_FIELDS, WEEK_NAMES } from "./days-of-week.ts";
+import { amountIn, plus, withDigits } from "./exact-amount.ts";
 import * as field from "./fields.ts";
 import { readGroupHierarchy } from "./group-hierarchy.ts";
 import type { Asked, Insight, InsightResult } from "./insight.ts";
 import { type InventoryNight, readInventory } from "./inventory.ts";
 import { KNOWN_FIELDS } from "./known-nights.ts";
+import { baseOf, OCCUPANCY_DIGITS, ratio } from "./occupancy.ts";
 import { type BooksCause, type BooksRow, CHANGES_TEXTS, readPackedBooks } from "./packed-books.ts";
 import {
   afterPlace,
@@ -44,6 +45,7 @@ import {
   type StayQuestion,
 } from "./question.ts";
 import { composeVariants, sumEntries } from "./statements.ts";
+import { sumBooks } from "./sum-books.ts";
 
 const readOnTheBooksOf = composeVariants(new URL("./sql/read-on-the-books.sql", import.meta.url), {
   ...CHANGES_TEXTS,
@@ -53,11 +55,9 @@ const readOnTheBooksOf = composeVariants(new URL("./sql/read-on-the-books.sql", 
 /** No receipts are packed if rows are read. */
 const ALL_RECEIPTS = "-infinity";
 
-/** Decimal places of an occupancy: hundredths of a per cent. */
-export const OCCUPANCY_DIGITS = 4;
-
 const FIELDS = {
   stayDate: field.stayDate,
+  ...WEEK_FIELDS,
   ...field.GROUPING_FIELDS,
   rooms: field.count("Rooms under statuses that count on the books; a shared room counts once.", 31),
   roomRevenue: field.roomRevenue,
@@ -92,26 +92,11 @@ const FIELDS = {
 };
 const ITEM_FIELDS = { ...FIELDS, ...COMPARISON_FIELDS };
 
-export type OnTheBooksItem = field.ItemBy<typeof FIELDS>;
+export type OnTheBooksItem = field.ItemBy<typeof FIELDS, Grouping | keyof typeof WEEK_FIELDS>;
 
 const STOCK = ["capacity", "maintenance", "other", "sold"] as const;
 type StockColumn = (typeof STOCK)[number];
 type Stock = Readonly<Record<StockColumn, number | null>>;
-
-/** The divisor of occupancy and RevPAR; null if no capacity is reported or none remains. */
-function baseOf(
-  { capacity, outOfOrder }: Pick<OnTheBooksItem, "capacity" | "outOfOrder">,
-  { occupancyBase }: Pick<PropertySettings, "occupancyBase">,
-): number | null {
-  if (capacity === null) return null;
-  const base = capacity - (occupancyBase === "available" ? (outOfOrder ?? 0) : 0);
-  return base > 0 ? base : null;
-}
-
-/** Null if the dividend is null or the divisor is not positive. */
-export function ratio(of: string | null, by: number | null, digits: number): string | null {
-  return of === null || by === null || by <= 0 ? null : dividedBy(of, by, digits);
-}
 
 /** Revenue without a room night of the rows of one item, by cause. */
 export function withoutNightOf(
@@ -298,12 +283,10 @@ const endOf = (item: OnTheBooksItem, by: Grouping): BooksPlace => ({
 
 /** A page of the books beside last year's and their pickup. */
 async function pageOfComparison(
-  asked: Asked,
+  { client, question, queryContext, start, limit }: Omit<Asked, "parameters">,
   hasStock: boolean,
-  comparison: Comparison,
-): Promise<InsightResult> {
-  const { client, question, queryContext, start, limit } = asked;
-  const context = await comparisonOf(client, question, queryContext, comparison);
+  context: ComparisonContext,
+): Promise<InsightPage<{ readonly item: OnTheBooksItem }>> {
   const source = {
     ...{ client, question, queryContext, start, hasStock },
     positionOf: (item: OnTheBooksItem) => BOOKS_PAGES.positionOf({ end: endOf(item, question.by) }),
@@ -326,8 +309,7 @@ async function pageOfComparison(
     yield items.map((item) => ({ item, end: endOf(item, question.by) }));
   }
   const pages = { client, question, ...BOOKS_PAGES, hasStock, hasLastYear: true, read };
-  const { items, next } = await pageOfNights(pages, start, limit);
-  return { items: items.map(({ item }) => item), next, beside: besideOf(context) };
+  return await pageOfNights(pages, start, limit);
 }
 
 function besideOf({
@@ -340,13 +322,31 @@ function besideOf({
 const NOT_COMPARED = { lastYearAsOf: null, lastYearKnownFrom: null };
 
 async function answer(asked: Asked): Promise<InsightResult> {
-  const { by } = asked.question;
-  const comparison = asked.parameters.givenText("compare") as Comparison;
+  const { client, question, queryContext, start, limit, parameters } = asked;
+  const { by } = question;
+  const comparison = parameters.givenText("compare") as Comparison;
   // Inventory can only be grouped by room type.
   const hasStock = by === "none" || by === "roomType";
-  if (comparison !== "none") return pageOfComparison(asked, hasStock, comparison);
-  const { items, next } = await pageOfBooks(asked, hasStock);
-  return { items: items.map(({ item }) => item), next, beside: NOT_COMPARED };
+  const context =
+    comparison === "none" ? null : await comparisonOf(client, question, queryContext, comparison);
+  const read = async (from: Position | null, wanted: number): Promise<InsightPage<OnTheBooksItem>> => {
+    const part = { client, question, queryContext, start: from, limit: wanted };
+    const { items, next } = await (context === null
+      ? pageOfBooks(part, hasStock)
+      : pageOfComparison(part, hasStock, context));
+    return { items: items.map(({ item }) => item), next };
+  };
+  const { items, next } = isOfWeek(parameters)
+    ? await pageOfWeek(
+        question,
+        start,
+        limit,
+        read,
+        (item) => endOf(item, by),
+        (day) => sumBooks(day, queryContext.settings, context),
+      )
+    : await read(start, limit);
+  return { items, next, beside: context === null ? NOT_COMPARED : besideOf(context) };
 }
 
 export const onTheBooks: Insight = {
@@ -364,12 +364,13 @@ export const onTheBooks: Insight = {
       "lastYear",
       "none",
     ),
+    SUM_PARAMETER,
   ],
   item: {
     name: "OnTheBooksItem",
     description: "Rooms and revenue on the books of one night, group and currency.",
     fields: ITEM_FIELDS,
-    optional: [...GROUPINGS, ...COMPARISON_NAMES],
+    optional: [...GROUPINGS, ...WEEK_NAMES, ...COMPARISON_NAMES],
   },
   page: {
     name: "OnTheBooksPage",
@@ -385,7 +386,10 @@ export const onTheBooks: Insight = {
     },
   },
   position: BOOKS_POSITION,
-  notAsked: (parameters) => notCompared(parameters.givenText("compare") as Comparison),
+  notAsked: (parameters) => [
+    ...notCompared(parameters.givenText("compare") as Comparison),
+    ...(isOfWeek(parameters) ? [] : WEEK_NAMES),
+  ],
   nothing: () => ({ items: [], next: null, beside: NOT_COMPARED }),
   answer,
 };

@@ -8,7 +8,7 @@ import { amountIn, plus } from "./exact-amount.ts";
 import * as field from "./fields.ts";
 import type { Asked, Insight, InsightResult } from "./insight.ts";
 import { KNOWN_FIELDS, type KnownNights, readKnown } from "./known-nights.ts";
-import { ratio } from "./on-the-books.ts";
+import { ratio } from "./occupancy.ts";
 import { BOOKS_POSITION, compareCodes, laidOutOf } from "./paging.ts";
 import { STAY_PARAMETERS } from "./parameters.ts";
 import { boundOf, GROUPINGS, QuestionTooLarge, type StayQuestion } from "./question.ts";

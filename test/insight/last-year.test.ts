@@ -34,6 +34,81 @@ const yearBefore = (instant: string) =>
 
 type Item = Record<string, unknown>;
 
+/** Sums of the items of one day of the week, group and currency; null if none has a value, or null for one that must be known throughout. */
+function naiveWeek(items: readonly Item[], by: string) {
+  const weekdayOf = (item: Item) => new Date(`${item["stayDate"]}T00:00:00Z`).getUTCDay() || 7;
+  const days = Map.groupBy(items, (item) => JSON.stringify([weekdayOf(item), item[by] ?? null]));
+  const sum = (of: readonly Item[], name: string) => {
+    const given = of.map((item) => item[name]).filter((value) => value !== null && value !== undefined);
+    return given.length === 0 ? null : given.reduce<number>((all, value) => all + Number(value), 0);
+  };
+  return new Map(
+    [...days].map(([key, of]) => {
+      const base = of.reduce(
+        (all, item) => all + (item["capacity"] === null ? 0 : Math.max(Number(item["capacity"]), 0)),
+        0,
+      );
+      const currencies = new Map(
+        [...Map.groupBy(of, (item) => item["currency"])].map(([currency, some]) => [currency, some]),
+      );
+      return [key, { of, base, currencies, capacity: sum(of, "capacity"), sum }] as const;
+    }),
+  );
+}
+
+/** Holds `sum=dayOfWeek` to sums of the nights' own items. */
+async function requireWeek(asked: Record<string, string>, nights: readonly Item[]): Promise<number> {
+  const by = asked["by"] ?? "none";
+  const sums = await insightItems(service, "on-the-books", { ...asked, sum: "dayOfWeek", limit: "5" });
+  const naive = naiveWeek(nights, by);
+  const groupOf = (item: Item) => JSON.stringify([item["dayOfWeek"], item[by] ?? null]);
+  let rooms = 0;
+  const capacities = new Map<string, number | null>();
+  for (const item of sums) {
+    const day = naive.get(groupOf(item));
+    assert.ok(day !== undefined, groupOf(item));
+    const own = day.currencies.get(item["currency"]) ?? [];
+    const message = `${groupOf(item)} ${item["currency"]}`;
+    for (const name of ["rooms", "adults", "children", "blocksRemaining", "unmappedRooms", "dayUseRooms"])
+      assert.equal(item[name], day.sum(own, name), `${message} ${name}`);
+    for (const name of [
+      ...["roomRevenue", "grossRoomRevenue", "dayUseRevenue", "feeRevenue", "outsideStayRevenue"],
+      ...[1, 3, 7, 30].flatMap((days) => [`pickup${days}Rooms`, `pickup${days}RoomRevenue`]),
+    ]) {
+      const expected = day.sum(own, name);
+      const found = item[name] === null ? null : Number(item[name]);
+      if (expected === null) assert.equal(found, null, `${message} ${name}`);
+      else assert.ok(found !== null && Math.abs(found - expected) < 0.001, `${message} ${name}`);
+    }
+    const isUnknown = own.some(({ lastYearRooms }) => lastYearRooms === null);
+    if (isUnknown) assert.equal(item["lastYearRooms"], null, message);
+    else if (item["lastYearRooms"] !== null) {
+      assert.equal(item["lastYearRooms"], day.sum(own, "lastYearRooms"), message);
+      assert.equal(item["lastYearFinalRooms"], day.sum(own, "lastYearFinalRooms"), message);
+      const [revenue, found] = [day.sum(own, "lastYearRoomRevenue"), item["lastYearRoomRevenue"]];
+      assert.ok(Math.abs(Number(revenue) - Number(found)) < 0.001, message);
+    }
+    const known = own.filter(({ occupancy }) => occupancy !== null);
+    const expected = day.base === 0 ? null : ((day.sum(known, "rooms") ?? 0) / day.base).toFixed(4);
+    assert.ok(
+      expected === null
+        ? item["occupancy"] === null
+        : Math.abs(Number(item["occupancy"]) - Number(expected)) < 0.00011,
+      `${message} occupancy`,
+    );
+    const before = capacities.get(groupOf(item));
+    assert.ok(before === undefined || item["capacity"] === null, `${message} capacity comes once`);
+    if (before === undefined) capacities.set(groupOf(item), item["capacity"] as number | null);
+    rooms += Number(item["rooms"]);
+  }
+  for (const [key, day] of naive) assert.equal(capacities.get(key), day.capacity, `${key} capacity`);
+  assert.equal(
+    rooms,
+    nights.reduce((sum, item) => sum + Number(item["rooms"]), 0),
+  );
+  return sums.length;
+}
+
 describe("on the books beside last year and pickup", () => {
   test("has the figures that each question has by itself, page by page", async () => {
     const random = SeededRandom.stream(SEED, 1);
@@ -65,7 +140,7 @@ describe("on the books beside last year and pickup", () => {
       ),
     );
     await apply(service, "inventories", stock);
-    let compared = 0;
+    let [compared, summed] = [0, 0];
     for (let round = 0; round < 5; round += 1) {
       const by = random.pick(["none", "none", ...GROUPINGS]);
       const clock = random.pick(["source", "receipt"]);
@@ -92,6 +167,7 @@ describe("on the books beside last year and pickup", () => {
         ...asked,
         compare: "all",
       })) as unknown as Item;
+      summed += await requireWeek({ ...asked, compare: "all" }, items);
       const plain = await read("on-the-books", {});
       const range = { from: addDays(from, -YEAR), to: addDays(to, -YEAR) };
       const lastYear = await read("on-the-books", { ...range, asOf: String(page["lastYearAsOf"]) }, YEAR);
@@ -142,6 +218,7 @@ describe("on the books beside last year and pickup", () => {
       }
     }
     assert.ok(compared > 200, `only ${compared} pickups were compared`);
+    assert.ok(summed > 50, `only ${summed} days of the week were summed`);
   });
 });
 
@@ -211,6 +288,89 @@ describe("what is not known of last year", () => {
     const column = head.split(",").indexOf("lastYearRooms");
     assert.ok(column > 0 && !head.includes("pickup"));
     assert.equal(first.split(",")[column], "");
+  });
+
+  test("is null in a sum of nights of which one is not known", async () => {
+    const of = {
+      ...(await addFeed("SUMMED", known)),
+      ...{ asOf: "2026-10-04T12:00:00Z", compare: "lastYear", sum: "dayOfWeek" },
+    };
+    const sums = await insightItems(service, "on-the-books", { ...of, from: "2026-10-03", to: "2026-10-16" });
+    assert.deepEqual(
+      sums.map(({ stayDate, dayOfWeek, dates, rooms, lastYearRooms }) => [
+        ...[stayDate, dayOfWeek, dates, rooms, lastYearRooms],
+      ]),
+      [
+        // The night 364 days before 3 October is the day before the first that is known.
+        ["2026-10-03", 6, 2, 2, null],
+        ["2026-10-04", 7, 2, 2, 4],
+        ["2026-10-05", 1, 2, 2, 2],
+        ["2026-10-06", 2, 2, 2, 2],
+        ["2026-10-07", 3, 2, 2, 2],
+        ["2026-10-08", 4, 2, 2, 2],
+        ["2026-10-09", 5, 2, 2, 2],
+      ],
+    );
+    const csv = await askInsight(service, "on-the-books", of, { headers: { accept: "text/csv" } });
+    assert.match(csv.text, /^stayDate,dayOfWeek,dates,rooms,.*\r\n2026-09-28,1,2,2,/);
+    const plain = await askInsight(
+      service,
+      "on-the-books",
+      { ...of, sum: "none" },
+      { headers: { accept: "text/csv" } },
+    );
+    assert.match(plain.text, /^stayDate,rooms,/);
+  });
+
+  test("is null, not 0, for occupancy of a day of the week without capacity; nights without it count nowhere", async () => {
+    const propertyCode = "STOCKED";
+    const place = await addProperty(service, propertyCode);
+    const runs = ["EUR", "JPY"].map((currency) => ({
+      ...RUN,
+      currency,
+      first: dayOf("2026-10-05"),
+      nights: 9,
+    }));
+    await writeNights(
+      service.pool,
+      place,
+      runs.map((run, at) => ({
+        key: `R${at}`,
+        sourceTime: known,
+        receivedAt: known,
+        shareId: null,
+        runs: [run],
+      })),
+    );
+    const stockOn = (date: string, roomTypeCapacity: number) =>
+      inventory(date, known, {
+        propertyCode,
+        roomTypeInventories: [{ roomTypeCode: "STD", roomTypeCapacity, roomsSold: 1 }],
+      });
+    await apply(service, "inventories", [stockOn("2026-10-05", 4), stockOn("2026-10-19", 6)]);
+    const asked = {
+      clientCode: "ACME",
+      propertyCode,
+      from: "2026-10-05",
+      to: "2026-10-20",
+      sum: "dayOfWeek",
+    };
+    const sums = await insightItems(service, "on-the-books", asked);
+    const figures = (day: number) =>
+      sums
+        .filter(({ dayOfWeek }) => dayOfWeek === day)
+        .map(({ currency, dates, rooms, capacity, soldReported, occupancy, revpar, adr }) => [
+          ...[currency, dates, rooms, capacity, soldReported, occupancy, revpar, adr],
+        ]);
+    // Of the three Mondays, the second has rooms and no capacity, and the third no rooms.
+    assert.deepEqual(figures(1), [
+      ["EUR", 3, 2, 10, 2, "0.1000", "10.00", "100.00"],
+      ["JPY", 3, 2, null, null, "0.1000", "10", "100"],
+    ]);
+    assert.deepEqual(figures(2), [
+      ["EUR", 3, 2, null, null, null, null, "100.00"],
+      ["JPY", 3, 2, null, null, null, null, "100"],
+    ]);
   });
 
   test("is a known 0 for a night on which nobody stayed", async () => {

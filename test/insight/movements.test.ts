@@ -51,6 +51,35 @@ function roomsOf(versions: readonly ModelVersion[]): Map<string, Map<string, num
   return units;
 }
 
+const SUMS = ["arrivals", "departures", "stayThroughs", "cancelledRooms", "noShowRooms"];
+type Item = Record<string, unknown>;
+
+/** Holds sums by day of the week to the items of the dates. */
+function requireWeek(dates: readonly Item[], sums: readonly Item[]): void {
+  const keyOf = (weekday: unknown, { currency }: Item) => JSON.stringify([weekday, currency]);
+  const naive = Map.groupBy(dates, (item) =>
+    keyOf(new Date(`${item["stayDate"]}T00:00:00Z`).getUTCDay() || 7, item),
+  );
+  assert.deepEqual(sums.map((item) => keyOf(item["dayOfWeek"], item)).sort(), [...naive.keys()].sort());
+  for (const item of sums) {
+    const own = naive.get(keyOf(item["dayOfWeek"], item)) ?? [];
+    const sum = (name: string) => own.reduce((all, one) => all + Number(one[name] ?? 0), 0);
+    for (const name of SUMS) assert.equal(item[name], sum(name), name);
+    for (const name of ["cancelledRoomRevenue", "noShowRoomRevenue"]) {
+      const isReported = own.some((one) => one[name] !== null);
+      assert.equal(item[name] !== null, isReported, name);
+      assert.ok(Math.abs(Number(item[name] ?? 0) - sum(name)) < 0.001, name);
+    }
+    const booked = sum("arrivals") + sum("stayThroughs") + sum("cancelledRooms") + sum("noShowRooms");
+    const rate = booked === 0 ? null : sum("cancelledRooms") / booked;
+    assert.ok(
+      rate === null
+        ? item["cancellationRate"] === null
+        : Math.abs(Number(item["cancellationRate"]) - rate) < 0.0001,
+    );
+  }
+}
+
 test("movements of each date are those of a naive model, and add up to the books", async () => {
   const random = SeededRandom.stream(SEED, 1);
   const propertyCode = "MOVED";
@@ -72,6 +101,7 @@ test("movements of each date are those of a naive model, and add up to the books
     const books = await insightItems(service, "on-the-books", asked);
     const sum = (of: readonly Record<string, unknown>[], name: string, date: string) =>
       of.filter(({ stayDate }) => stayDate === date).reduce((all, item) => all + Number(item[name]), 0);
+    requireWeek(items, await insightItems(service, "movements", { ...asked, sum: "dayOfWeek", limit: "3" }));
     for (let night = from; night <= to; night += 1) {
       const date = dateOfDay(night);
       const expected = { arrivals: 0, departures: 0, stayThroughs: 0, cancelledRooms: 0, noShowRooms: 0 };
@@ -147,6 +177,18 @@ test("length of stay, lead times, rates and revenue are of the records, as JSON 
     day("2026-07-13", { stayThroughs: 1 }),
     day("2026-07-14", { departures: 1, cancellationRate: null, noShowRate: null }),
   ]);
+  const week = await insightItems(service, "movements", { ...asked, to: "2026-07-20", sum: "dayOfWeek" });
+  assert.deepEqual(
+    week.map(({ dayOfWeek, dates, arrivals, lengthOfStay, leadDays, cancelledLeadDays }) => [
+      ...[dayOfWeek, dates, arrivals, lengthOfStay, leadDays, cancelledLeadDays],
+    ]),
+    [
+      [6, 2, 3, "1.67", "10.00", "2.00"],
+      [7, 2, 0, null, null, null],
+      [1, 2, 0, null, null, null],
+      [2, 1, 0, null, null, null],
+    ],
+  );
   const csv = await askInsight(service, "movements", asked, { headers: { accept: "text/csv" } });
   assert.match(
     csv.text,

@@ -14,7 +14,7 @@ import { isWithinKeys, type Scope } from "../../identity/scope.ts";
 import { namedStatement } from "../../platform/db/statement.ts";
 import type { Property, PropertyCodes } from "../../query/property.ts";
 import { amountIn, plus, withDigits } from "../exact-amount.ts";
-import { OCCUPANCY_DIGITS, ratio } from "../on-the-books.ts";
+import { OCCUPANCY_DIGITS, ratio } from "../occupancy.ts";
 import { compareCodes } from "../paging.ts";
 import {
   addWithoutNight,
