@@ -44,6 +44,7 @@ import {
   PacedRequest,
   pacedRequests,
   refuseConnection,
+  refuseTunnel,
   takeTurn,
 } from "../platform/http/connection.ts";
 import { reportError, sendError } from "../platform/http/error-body.ts";
@@ -156,7 +157,7 @@ function makeServer({ limits }: HttpContext, listener: RequestListener): Server 
     };
     server.emit("request", request, response);
   });
-  server.on("connect", (_request, socket) => refuseConnection({}, socket as Socket));
+  server.on("connect", (_request, socket) => refuseTunnel(socket as Socket));
   return server;
 }
 

@@ -136,6 +136,10 @@ describe("the processes that run", () => {
     assert.deepEqual(compose.services.postgres.networks, ["back"]);
     assert.match(read("deploy/compose/haproxy.cfg"), /set-header X-Forwarded-For %\[src\]/);
   });
+
+  test("the proxy opens no tunnels", () => {
+    assert.match(read("deploy/compose/haproxy.cfg"), /^ {2}http-request deny .* if METH_CONNECT$/m);
+  });
 });
 
 test("the console is for operators' networks behind every proxy that is shown", () => {

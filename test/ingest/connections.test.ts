@@ -392,6 +392,45 @@ describe("requests of older and rarer forms", () => {
   });
 });
 
+test("a client that resets its connection after a refusal, or during it, ends nothing but this connection", async () => {
+  const push = "POST /api/public/v1/inventories HTTP/1.1\r\nHost: a\r\n";
+  const ask = "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n";
+  const connectRequest = "CONNECT other:443 HTTP/1.1\r\nHost: other:443\r\n\r\n";
+  const refusals: Record<string, string> = {
+    CONNECT: connectRequest,
+    "CONNECT with bytes after it": `${connectRequest}\x16\x03\x01`,
+    "CONNECT behind requests": ask.repeat(20) + connectRequest,
+    "an upgrade": `${push}Connection: Upgrade\r\nUpgrade: websocket\r\nContent-Length: 2\r\n\r\n[]`,
+    "an invalid header": `${push}X Y: a\r\n\r\n`,
+    "an invalid chunk": `${push}Transfer-Encoding: chunked\r\n\r\nzz\r\n`,
+    "small chunks": `${push}Transfer-Encoding: chunked\r\n\r\n${"1\r\nx\r\n".repeat(2_000)}`,
+    "two lengths": `${push}Content-Length: 1\r\nContent-Length: 2\r\n\r\n`,
+    "too many headers": `${push}${"a:\r\n".repeat(101)}\r\n`,
+    "a long header": `${push}X: ${"x".repeat(17_000)}\r\n\r\n`,
+    "an unknown method": "BREW /pot HTTP/1.1\r\nHost: a\r\n\r\n",
+    "no token": `${push}Content-Length: 5\r\n\r\n[`,
+    "a body that is too large": await head(service, ["Content-Length: 17000000"]),
+    "another media type": `${push}Content-Type: text/plain\r\nContent-Length: 5\r\n\r\n[`,
+    "an unknown coding": `${await head(service, ["Content-Encoding: x", "Content-Length: 5"])}[`,
+    "an unknown path": "GET /%ff HTTP/1.1\r\nHost: a\r\n\r\n",
+    TLS: "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+    "HTTP/2": "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+    "HTTP/0.9": "GET /\r\n\r\n",
+  };
+  for (const [kind, text] of Object.entries(refusals)) {
+    const unread = await RawConnection.open(service.address);
+    unread.write(text);
+    unread.socket.resetAndDestroy();
+    const read = await RawConnection.open(service.address);
+    // Its own side stays open after the service has closed the other.
+    read.socket.allowHalfOpen = true;
+    read.write(text);
+    await until(() => read.received.length > 0, 5_000);
+    read.socket.resetAndDestroy();
+    assert.equal((await service.get("/healthz", { as: null })).status, 200, kind);
+  }
+});
+
 test("a push whose client disconnects before the response is logged like any other", async () => {
   const held = await holdAppends(service.database.clientConfig);
   const connection = await RawConnection.open(service.address);

@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { afterEach, describe, test } from "node:test";
 import { until } from "../../../test/support/until.ts";
-import { isLast, PacedRequest, pacedRequests, takeTurn } from "./connection.ts";
+import { isLast, PacedRequest, pacedRequests, refuseTunnel, takeTurn } from "./connection.ts";
 
 const started: (Server | Socket)[] = [];
 afterEach(() => {
@@ -212,6 +212,18 @@ describe("pipelined requests", () => {
     }, 5_000);
     assert.equal(answered, 40);
   });
+});
+
+test("a connection ends soon after CONNECT, even if its client gets no answer to an earlier request", async () => {
+  const server = createServer({ IncomingMessage: pacedRequests() }, (request, response) => {
+    takeTurn(request, response, () => undefined);
+  });
+  server.on("connect", (_request, socket: Socket) => refuseTunnel(socket));
+  started.push(server);
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const socket = connectTo(server);
+  socket.resume().write("GET / HTTP/1.1\r\nHost: a\r\n\r\nCONNECT a:1 HTTP/1.1\r\nHost: a:1\r\n\r\n");
+  await once(socket, "close", { signal: AbortSignal.timeout(5_000) });
 });
 
 describe("the drained rest of a body", () => {

@@ -297,6 +297,16 @@ export function refuseConnection(error: ParserError, socket: Socket): void {
   }
 }
 
+/**
+ * Responds to CONNECT and closes its connection, whose listeners Node has removed: an error of the socket would end the process, and nothing
+ * would time out an earlier response that the client does not read.
+ */
+export function refuseTunnel(socket: Socket): void {
+  socket.on("error", () => socket.destroy());
+  setTimeout(() => socket.destroy(), LINGER_MS).unref();
+  refuseConnection({}, socket);
+}
+
 function refuseDirectly(error: ParserError, socket: Socket): void {
   const { status, body } = refusalOf(error);
   const head = [
