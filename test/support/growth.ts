@@ -5,14 +5,16 @@ const RUNS = 5;
 const ATTEMPTS = 5;
 /** Linear work takes 10 times as long, quadratic work 100 times; caches and another way for large inputs account for the rest. */
 const RATIO_MAX = 40;
-/** Work that is shorter at ten times the size is not measured: the clock and the compiler weigh more. */
-const SHORT_MS = 2;
+/** Work that is shorter at ten times the size is not compared: the processor's clock and the compiler weigh more. */
+const SHORT_MS = 50;
 
+/** Processor time of this thread, which other processes do not lengthen. */
 function shortest(run: () => unknown): number {
   const times = Array.from({ length: RUNS }, () => {
-    const start = performance.now();
+    const before = process.threadCpuUsage();
     run();
-    return performance.now() - start;
+    const { user, system } = process.threadCpuUsage(before);
+    return (user + system) / 1_000;
   });
   return Math.min(...times);
 }
