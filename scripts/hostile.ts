@@ -88,9 +88,9 @@ async function floodRoutes(): Promise<void> {
     seconds: { type: "string", default: "1" },
     mbit: { type: "string", default: "100" },
   });
-  console.log("route | connections | neighbour's batches | p99, ms | RSS, MiB");
-  const row = ({ name, connections, pushes, p99, rssMib }: VisitedRoute) =>
-    console.log(`${name} | ${connections} | ${pushes} | ${p99.toFixed(1)} | ${rssMib}`);
+  console.log("route | connections | neighbour's batches | p99, ms | RSS, MiB | heaps, MiB");
+  const row = ({ name, connections, pushes, p99, rssMib, heapMib }: VisitedRoute) =>
+    console.log(`${name} | ${connections} | ${pushes} | ${p99.toFixed(1)} | ${rssMib} | ${heapMib}`);
   const report = await floodBodies({
     routes,
     secondsEach: Number(seconds),

@@ -47,6 +47,8 @@ export interface VisitedRoute {
   readonly pushes: number;
   readonly p99: number;
   readonly rssMib: number;
+  /** Of all threads, before the garbage collection that it may need: the rest is buffers, stacks and code. */
+  readonly heapMib: number;
 }
 
 export interface FloodReport {
@@ -110,7 +112,7 @@ export async function floodBodies(options: FloodOptions): Promise<FloodReport> {
         connections,
         pushes: times.length,
         p99: p99Of(times),
-        rssMib: await service.residentMib(),
+        ...(await memoryOf(service)),
       };
       visited.push(seen);
       options.onRoute?.(seen);
@@ -124,7 +126,7 @@ export async function floodBodies(options: FloodOptions): Promise<FloodReport> {
         connections: read.answered,
         pushes: times.length,
         p99: p99Of(times),
-        rssMib: await service.residentMib(),
+        ...(await memoryOf(service)),
       };
       visited.push(seen);
       options.onRoute?.(seen);
@@ -156,6 +158,16 @@ export async function floodBodies(options: FloodOptions): Promise<FloodReport> {
 const passed = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
 const p99Of = (times: readonly number[]) => percentile(times, 0.99);
+
+async function memoryOf(service: ServiceProcess): Promise<{ rssMib: number; heapMib: number }> {
+  const text = await fetch(`${service.address}/metrics`).then(
+    (answer) => answer.text(),
+    () => "",
+  );
+  const heaps = text.matchAll(/^bellhop_thread_heap_bytes\{[^}]*\} (\S+)$/gm);
+  const heapMib = Math.round([...heaps].reduce((sum, [, bytes]) => sum + Number(bytes), 0) / 1_048_576);
+  return { rssMib: await service.residentMib(), heapMib };
+}
 
 const startFlooder = () => startElsewhere(new URL("./flood-process.ts", import.meta.url));
 

@@ -8,7 +8,7 @@ import { openDatabase } from "../../src/platform/db/open-database.ts";
 import { createLogger } from "../../src/platform/telemetry/log.ts";
 import { groupRecord, inventoryRecord, type LooseRecord, reservationRecord } from "../support/records.ts";
 import { until } from "../support/until.ts";
-import type { AskOrder } from "./ask-process.ts";
+import type { AskOrder, AskReport } from "./ask-process.ts";
 import { startElsewhere } from "./elsewhere.ts";
 import { startServiceProcess } from "./service-process.ts";
 import { createClient, push, takeToken } from "./take-arms.ts";
@@ -206,7 +206,9 @@ export async function askWorst(progress: (line: string) => void): Promise<Questi
     const questions = INSIGHTS.map((question) => `${address}/api/insight/v1/${question}`);
     asker.send({ questions, headers, connections: ASKERS } satisfies AskOrder);
     const beside = await posting(FOR_SECONDS);
-    const [answered] = (await Promise.all([once(asker, "message"), asker.send("stop")]))[0] as [number];
+    const [{ answered }] = (await Promise.all([once(asker, "message"), asker.send("stop")]))[0] as [
+      AskReport,
+    ];
     asker.kill();
     return {
       slowest: figures.sort((one, other) => other.ms - one.ms).slice(0, 8),

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
 import { groupRecord, inventoryRecord, type LooseRecord, reservationRecord } from "../support/records.ts";
-import type { AskOrder } from "./ask-process.ts";
+import type { AskOrder, AskReport } from "./ask-process.ts";
 import { startElsewhere } from "./elsewhere.ts";
 import type { FloodedRoute } from "./flood-routes.ts";
 import { push } from "./take-arms.ts";
@@ -109,7 +109,9 @@ export async function readWorst(
   let answered = 0;
   for (const asker of askers) {
     asker.send("stop");
-    answered += ((await once(asker, "message")) as [number])[0];
+    const [report] = (await once(asker, "message")) as [AskReport];
+    answered += report.answered;
+    problems.push(...report.failed.map((what) => `a read of the worst records: ${what}`));
     asker.kill();
   }
   if (answered === 0) problems.push("no read of the worst records was answered");
