@@ -38,3 +38,18 @@ export function assertLinear<Input>(
   }
   assert.fail(message);
 }
+
+/** Fails if `run` takes more than `ratioMax` times as long on the worst input as on a usual one: by shortest runs, in each of several attempts. */
+export function assertComparable<Input>(
+  what: string,
+  { usual, worst, ratioMax }: { readonly usual: Input; readonly worst: Input; readonly ratioMax: number },
+  run: (input: Input) => unknown,
+): void {
+  let message = "";
+  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+    const [usualMs, worstMs] = [shortest(() => run(usual)), shortest(() => run(worst))];
+    if (worstMs < ratioMax * usualMs) return;
+    message = `${what}: the usual takes ${usualMs.toFixed(1)} ms, the worst ${worstMs.toFixed(1)} ms`;
+  }
+  assert.fail(message);
+}

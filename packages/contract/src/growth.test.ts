@@ -1,5 +1,5 @@
 import { test } from "node:test";
-import { assertLinear } from "../../../test/support/growth.ts";
+import { assertComparable, assertLinear } from "../../../test/support/growth.ts";
 import { toCsv } from "../../console/src/field/csv.ts";
 import { nearest } from "./nearest.ts";
 import { checkRecord, readBatch } from "./read-batch.ts";
@@ -63,6 +63,63 @@ for (const [how, run] of Object.entries(COMPUTATIONS))
     for (const [what, membersOf] of Object.entries(WORST))
       assertLinear(`${how} of ${what}`, (size) => recordOf(size, membersOf), 800, tried);
   });
+
+const letters = (number: number) =>
+  number.toString(36).replaceAll(/[0-9]/g, (digit) => "ABCDEFGHIJ"[Number(digit)] as string);
+/** Four letters of a field swapped with others far away: more than two edits, and the same letters. */
+function shuffled(number: number): string {
+  const name = [..."threePersonTotalRate"];
+  const { length } = name;
+  for (let swap = 0; swap < 4; swap += 1) {
+    const one = Math.floor(number / length ** swap) % length;
+    const other = (one + 7 + swap * 3) % length;
+    [name[one], name[other]] = [name[other] as string, name[one] as string];
+  }
+  return name.join("");
+}
+/** One letter replaced at the beginning, and four at the end. */
+function ruined(number: number): string {
+  const end = letters(36 ** 3 + number).padStart(4, "t");
+  return `e${"hreePersonTotalRate".slice(0, -end.length)}${end}`;
+}
+
+/** Group records whose blocks have unknown names, none of them twice. */
+function groupsOf(records: number, names: number, nameOf: (number: number) => string): Buffer[] {
+  let next = 0;
+  return Array.from({ length: records }, (_, at) => {
+    const unknown = new Set<string>();
+    while (unknown.size < names) unknown.add(nameOf(next++));
+    const block = { occupancyDate: "2026-09-10", roomTypeCode: "A", blocks: 1 };
+    const group = {
+      clientCode: "ACME",
+      propertyCode: "LIS01",
+      lastModifiedDateTime: "2026-01-01T00:00:00Z",
+      groupCode: `G${at}`,
+      groupStatusCode: "DEFINITE",
+      startDate: "2026-09-10",
+      endDate: "2026-09-12",
+      groupBlocks: [{ ...block, ...Object.fromEntries([...unknown].map((name) => [name, 1])) }],
+    };
+    return Buffer.from(JSON.stringify(group));
+  });
+}
+
+test("unknown names that resemble fields take about as long as others, in few records and in many", () => {
+  for (const [records, names] of [
+    [8, 900],
+    [200, 30],
+  ] as const)
+    for (const [what, nameOf] of Object.entries({ shuffled, ruined }))
+      assertComparable(
+        `${records} records with ${names} ${what} names`,
+        {
+          usual: groupsOf(records, names, (number) => `zqzqzqzqzqxkxkx${letters(number)}`),
+          worst: groupsOf(records, names, nameOf),
+          ratioMax: 10,
+        },
+        (groups) => groups.map((group) => readRecord("groups", group).content().warnings.count),
+      );
+});
 
 test("a suggestion, a cell and a file for a spreadsheet take linear time", () => {
   for (const text of [" ", ";", " ;", "=", "\t\r", '"', "a"]) {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { fullRecord, leastRecord } from "../../../test/contract/records.ts";
-import { nearest } from "./nearest.ts";
+import { ComparedWord, nearest } from "./nearest.ts";
 import { readRecord } from "./read-record.ts";
 import { RESOURCES, type Resource } from "./resource.ts";
 import type { FieldSchema } from "./schema/field.ts";
@@ -130,4 +130,45 @@ test("many unknown names take linear time, and only the first ones are compared"
 
 test("a swapped pair of letters is one edit for required fields too", () => {
   assert.equal(nearest("stauts", ["status"]), "status");
+});
+
+/** The distance by its definition: the fewest insertions, deletions, replacements and swaps of neighbours, none of them edited again. */
+function distance(one: string, other: string): number {
+  const rows = [Array.from({ length: other.length + 1 }, (_, at) => at)];
+  const at = (row: number, to: number) => rows[row]?.[to] ?? Number.POSITIVE_INFINITY;
+  for (let row = 1; row <= one.length; row += 1) {
+    rows.push([row]);
+    for (let to = 1; to <= other.length; to += 1) {
+      const replaced = at(row - 1, to - 1) + (one[row - 1] === other[to - 1] ? 0 : 1);
+      const isSwap = one[row - 1] === other[to - 2] && one[row - 2] === other[to - 1];
+      const swapped = isSwap ? at(row - 2, to - 2) + 1 : replaced;
+      rows[row]?.push(Math.min(replaced, swapped, at(row - 1, to) + 1, at(row, to - 1) + 1));
+    }
+  }
+  return at(one.length, other.length);
+}
+
+test("edits are counted as the definition counts them, up to a limit", () => {
+  let seed = 7;
+  const next = (below: number) => {
+    seed = (Math.imul(seed, 1_103_515_245) + 12_345) >>> 0;
+    return (seed >>> 8) % below;
+  };
+  const wordOf = (length: number, kinds: number) =>
+    Array.from({ length }, () => "abcdefgh"[next(kinds)]).join("");
+  for (let round = 0; round < 3_000; round += 1) {
+    const word = wordOf(next(33), 2 + next(6));
+    let other = round % 2 === 0 ? word : wordOf(next(36), 2 + next(6));
+    for (let edit = next(5); edit > 0; edit -= 1) {
+      const at = next(other.length + 1);
+      const swapped = [...other.slice(at, at + 2)].reverse().join("");
+      const put = [wordOf(1, 8), "", swapped, "é"][next(4)];
+      other = other.slice(0, at) + put + other.slice(at + next(3));
+    }
+    const edits = distance(word, other);
+    const of = `${word} to ${other}`;
+    assert.equal(new ComparedWord(word).editsTo(other, 99), edits, of);
+    for (const max of [1, 2, 3])
+      assert.equal(new ComparedWord(word).editsTo(other, max) > max, edits > max, of);
+  }
 });

@@ -1,4 +1,4 @@
-import { editsBetween, folded } from "./nearest.ts";
+import { ComparedWord, folded } from "./nearest.ts";
 import { type FieldSchema, isObject } from "./schema/field.ts";
 
 /** Longer names are not compared; the longest field has 28 characters. */
@@ -16,9 +16,10 @@ export interface SimilarField {
 
 interface KnownField {
   readonly field: string;
-  readonly folded: string;
+  readonly length: number;
   readonly letters: number;
   readonly editsMax: number;
+  readonly compared: ComparedWord;
 }
 
 /** The letters of a folded name as bits. */
@@ -34,27 +35,38 @@ function bitsOf(number: number): number {
   return count;
 }
 
+const EDITS_MAX = 2;
 /** Edits by which a misspelt name may differ: none in short ones, which resemble many words. */
 function editsMaxOf({ length }: string): number {
   if (length < 4) return 0;
-  return length < 10 ? 1 : 2;
+  return length < 10 ? 1 : EDITS_MAX;
 }
 
 /** The fields of an object, compared with names that are none of them. Remembers names, because a feed repeats its own. */
 export class FieldNames {
+  readonly #spellings: ReadonlyMap<string, SimilarField>;
+  /** Those that a misspelt name may resemble. */
   readonly #known: readonly KnownField[];
   readonly #found = new Map<string, SimilarField | null>();
 
   constructor(names: readonly string[]) {
-    this.#known = names.map((field) => {
-      const name = folded(field);
-      return { field, folded: name, letters: lettersOf(name), editsMax: editsMaxOf(name) };
+    this.#spellings = new Map(names.map((field) => [folded(field), { field, isSpelling: true }]));
+    const known = names.map((field): KnownField => {
+      const word = folded(field);
+      return {
+        field,
+        length: word.length,
+        letters: lettersOf(word),
+        editsMax: editsMaxOf(word),
+        compared: new ComparedWord(word),
+      };
     });
+    this.#known = known.filter(({ editsMax }) => editsMax > 0);
   }
 
   /** The field that `name` resembles most; null if none. */
   similarTo(name: string): SimilarField | null {
-    if (this.#known.length === 0 || name.length > NAME_CHARACTERS_MAX || DIGIT.test(name)) return null;
+    if (this.#spellings.size === 0 || name.length > NAME_CHARACTERS_MAX || DIGIT.test(name)) return null;
     const remembered = this.#found.get(name);
     if (remembered !== undefined) return remembered;
     const similar = this.#compare(folded(name));
@@ -64,18 +76,21 @@ export class FieldNames {
   }
 
   #compare(name: string): SimilarField | null {
+    const spelling = this.#spellings.get(name);
+    if (spelling !== undefined) return spelling;
     const letters = lettersOf(name);
-    let nearest: { readonly field: string; readonly edits: number } | undefined;
-    for (const known of this.#known) {
-      if (known.folded === name) return { field: known.field, isSpelling: true };
-      const max = Math.min(known.editsMax, (nearest?.edits ?? known.editsMax + 1) - 1);
+    let found: string | undefined;
+    let edits = EDITS_MAX + 1;
+    for (const { field, length, letters: known, editsMax, compared } of this.#known) {
+      const max = Math.min(editsMax, edits - 1);
       // An edit changes at most two letters; this excludes nearly all.
-      if (Math.abs(known.folded.length - name.length) > max || bitsOf(known.letters ^ letters) > 2 * max)
-        continue;
-      const count = editsBetween(name, known.folded);
-      if (count <= max) nearest = { field: known.field, edits: count };
+      if (Math.abs(length - name.length) > max || bitsOf(known ^ letters) > 2 * max) continue;
+      const count = compared.editsTo(name, max);
+      if (count > max) continue;
+      found = field;
+      edits = count;
     }
-    return nearest === undefined ? null : { field: nearest.field, isSpelling: false };
+    return found === undefined ? null : { field: found, isSpelling: false };
   }
 }
 
