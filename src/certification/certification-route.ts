@@ -1,5 +1,5 @@
 import type { FastifyInstance } from "fastify";
-import { authorize } from "../identity/authorize.ts";
+import { authorize, authorizeAgain } from "../identity/authorize.ts";
 import type { Principal } from "../identity/permissions.ts";
 import { EXAMPLE_CLIENT, EXAMPLE_PROPERTY } from "../ingest/openapi/record-examples.ts";
 import { readFor } from "../platform/db/connection.ts";
@@ -175,6 +175,8 @@ export function registerCertificationRoute(app: FastifyInstance, context: HttpCo
       const found = await findCertification(pool, clientId);
       return found === undefined ? null : reports.run(() => readReport(pool, found, span), clientId);
     }).catch(refuseFull);
+    // The report and its turn may have taken long.
+    await authorizeAgain(context, request);
     reply.type("application/json; charset=utf-8").header("cache-control", "no-store");
     return reply.send(JSON.stringify({ certification }));
   });

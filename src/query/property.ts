@@ -1,6 +1,8 @@
+import type { FastifyRequest } from "fastify";
 import type { ResourceLetter } from "#contract/resource.ts";
 import type { PropertyCodes } from "../console/answers.ts";
 import { recordAudit } from "../identity/audit.ts";
+import { authorizeAgain, lacksGrant } from "../identity/authorize.ts";
 import { type Principal, permits } from "../identity/permissions.ts";
 import { namedStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
@@ -44,6 +46,17 @@ export async function mayRead(
   const what = "refuse-foreign-property";
   await recordAudit(context.pool, { who: `client:${clientId}`, what, clientId, detail });
   return false;
+}
+
+/** Checks token, scope and grant again after a long step. Throws EmptyRefusal. */
+export async function authorizeReadAgain(
+  context: HttpContext,
+  request: FastifyRequest,
+  codes?: PropertyCodes,
+): Promise<void> {
+  const principal = await authorizeAgain(context, request);
+  if (codes !== undefined && !(await mayRead(context, principal, codes)))
+    throw lacksGrant(codes.clientCode, codes.propertyCode);
 }
 
 /** Null if nothing was removed. Payloads are removed by receipt and versions by source time; returns the later one. */

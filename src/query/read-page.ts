@@ -46,6 +46,8 @@ export interface PageText<End = Position | null> {
   /** The text before the items, such as `{"items":[`. */
   readonly head: string;
   tail(end: End): string;
+  /** Throws if the reader's permission has ended: asked after each wait, for its turn or for a slow reader. */
+  authorizeAgain(): Promise<void>;
   /** One item per line (NDJSON) instead of an array. */
   readonly asLines?: boolean;
 }
@@ -93,7 +95,10 @@ async function* textOf<End>(
       for (const bytes of Buffer.isBuffer(text) ? [text] : text) {
         const needed = bytes.length + between.length + behind.length;
         if (length + needed > gathered.length) {
-          if (length > 0) yield gathered.subarray(0, length);
+          if (length > 0) {
+            yield gathered.subarray(0, length);
+            await page.authorizeAgain();
+          }
           gathered = memory.make(Math.max(GATHERED_BYTES, needed));
           length = 0;
         }
@@ -135,6 +140,7 @@ export async function sendPage<End = Position | null>(
   await reply.server.openPages.enter(reply.request.principal?.clientId ?? "", reply.raw);
   // The client may have disconnected.
   if (reply.raw.closed) return reply.hijack();
+  await page.authorizeAgain();
   const memory = new PageMemory();
   const text = textOf(items, page, memory, readingFor(reply.raw));
   const first = await text.next();

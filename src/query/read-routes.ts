@@ -42,6 +42,7 @@ import {
 import type { Outcome } from "./outcome.ts";
 import { type Paging, readPaging } from "./page-cursors.ts";
 import {
+  authorizeReadAgain,
   bothCodes,
   findProperty,
   mayRead,
@@ -129,6 +130,7 @@ async function answer({ context, request, reply }: Call, { codes, paging, list, 
   return sendPage(reply, property === undefined ? nothing() : list(property), {
     head: '{"items":[',
     tail: tailOf(paging, beside),
+    authorizeAgain: () => authorizeReadAgain(context, request, codes),
   });
 }
 
@@ -156,6 +158,7 @@ async function answerList({ context, request, reply }: Call) {
   return sendPage(reply, listRequests(context.pool, clientId, filter, paging.start, paging.limit), {
     head: '{"items":[',
     tail: tailOf(paging),
+    authorizeAgain: () => authorizeReadAgain(context, request, codes),
   });
 }
 
@@ -181,6 +184,7 @@ async function answerOne({ context, wait, request, reply }: Call) {
   return sendPage(reply, listRequestRecords(context.pool, clientId, found.summary, start, limit), {
     head: `${summary.slice(0, -1)},"records":[`,
     tail: tailOf(paging),
+    authorizeAgain: () => authorizeReadAgain(context, request),
   });
 }
 

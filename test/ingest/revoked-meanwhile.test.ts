@@ -84,6 +84,53 @@ test("a form is refused alike", async () => {
   assert.equal(rows.length, 0);
 });
 
+const READ = "/api/public/v1";
+const OF_LON01 = "clientCode=ACME&propertyCode=LON01";
+
+/** Asks for a page that waits, because the client's four others hold their turns until the log is unlocked. */
+async function waitForTurn(client: TestClient, path: string) {
+  const log = await service.pool.connect();
+  await log.query("begin; lock table bellhop.accept_log in access exclusive mode");
+  const ask = (page: string) => service.get(`${READ}/${page}`, { as: client });
+  const others = Array.from({ length: 4 }, () => ask("requests"));
+  await until(async () => {
+    const waiting =
+      "select from pg_stat_activity where wait_event_type = 'Lock' and query like 'select distinct request_id%'";
+    return (await service.pool.query(waiting)).rowCount === 4;
+  }, 10_000);
+  const page = ask(path);
+  // Answered once the page before it has been read and has its place in the queue.
+  await service.get(`${READ}/certification`, { as: client });
+  return async () => {
+    await log.query("rollback");
+    log.release();
+    await Promise.all(others);
+    const { status, headers } = await page;
+    return [status, /error="(\w+)"/.exec(headers.get("www-authenticate") ?? "")?.[1]];
+  };
+}
+
+test("a page that waited for its turn is 403 if its token or grant was withdrawn meanwhile", async () => {
+  const pages = [
+    `reservations?${OF_LON01}`,
+    `groups/history?${OF_LON01}&groupCode=G`,
+    `requests?${OF_LON01}`,
+  ];
+  for (const path of [...pages, `changes?${OF_LON01}&wait=0`]) {
+    const client = await service.newClient();
+    const finish = await waitForTurn(client, path);
+    const grants = [{ clientCode: "B", propertyCode: "*" }];
+    await updateClient(admin(), client.clientId, { grants });
+    assert.deepEqual(await finish(), [403, "insufficient_scope"], path);
+  }
+  for (const path of ["requests", "changes?wait=0"]) {
+    const client = await service.newClient();
+    const finish = await waitForTurn(client, path);
+    await revokeToken(admin(), await client.token());
+    assert.deepEqual(await finish(), [403, "invalid_token"], path);
+  }
+});
+
 test("a batch whose key is revoked meanwhile is 403", async () => {
   const client = await service.newClient();
   const finish = await batchOf(client);

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { letterOf, type Resource } from "#contract/resource.ts";
-import { authorize, lacksGrant, refuseEmpty, verifyBearer } from "../../identity/authorize.ts";
-import { hasScope, type Principal } from "../../identity/permissions.ts";
+import { authorize, authorizeAgain, lacksGrant, refuseEmpty } from "../../identity/authorize.ts";
+import type { Principal } from "../../identity/permissions.ts";
 import { ALL_BUCKETS } from "../../ingest/log/part-name.ts";
 import type { Queryable } from "../../platform/db/transaction.ts";
 import { ServiceError } from "../../platform/errors/registry.ts";
@@ -131,53 +131,61 @@ interface Following {
   readonly limit: number;
   readonly waitMs: number;
   readonly signal: AbortSignal;
-  /** The filter with the current grants, which may change while the reader waits; undefined if access was revoked. */
-  filterNow(): Promise<ChangeFilter | undefined>;
+  /** The filter with the current grants, which may change while the reader waits. Throws EmptyRefusal if access was revoked. */
+  filterNow(): Promise<ChangeFilter>;
 }
 
-/** The first page of an answer, and the filter that selected it. */
+/** The first page of an answer after `from`, and the filter that selected it. */
 interface FollowedStart {
+  readonly from: Positions;
   readonly page: ChangePage;
   readonly filter: ChangeFilter;
 }
 
 type FollowedEnd = Pick<ChangePage, "positions" | "caughtUp">;
 
-/** The next changes, after a wait if there are none. Undefined if access was revoked. */
+/** The next changes, after a wait if there are none. */
 async function awaitChanges(
   on: Queryable,
   watch: ChangeWatch,
   { who, from, limit, waitMs, signal, filterNow }: Following,
-): Promise<FollowedStart | undefined> {
+): Promise<FollowedStart> {
   const until = performance.now() + waitMs;
   let positions = from;
   let waitMsMin = 0;
   for (;;) {
     const filter = await filterNow();
-    if (filter === undefined) return undefined;
     const page = await readChanges(on, positions, filter, Math.min(limit, READ_AT_ONCE));
     const waitMsMax = until - performance.now();
-    if (page.changes.length > 0 || !page.caughtUp || waitMsMax <= 0) return { page, filter };
+    if (page.changes.length > 0 || !page.caughtUp || waitMsMax <= 0) return { from: positions, page, filter };
+    if (!(await watch.wait({ who, positions: page.positions, waitMsMax, waitMsMin, signal })))
+      return { from: positions, page, filter };
     positions = page.positions;
-    if (!(await watch.wait({ who, positions, waitMsMax, waitMsMin, signal }))) return { page, filter };
     waitMsMin = Math.min(WOKEN_MS_MAX, Math.max(WOKEN_MS_MIN, 2 * waitMsMin));
   }
 }
 
-/** Yields at most `limit` changes as JSON objects with cursors; returns the position at the end. Reads pages on demand. */
+/**
+ * Yields at most `limit` changes as JSON objects with cursors; returns the position at the end. Reads pages on demand, each with the
+ * filter as of then; the first again if the grants changed after it was read.
+ */
 async function* followChanges(
   on: Queryable,
-  { page: first, filter }: FollowedStart,
+  { from, page: first, filter }: FollowedStart,
   limit: number,
+  filterNow: () => Promise<ChangeFilter>,
   cursorAt: (positions: Positions) => string,
 ): AsyncGenerator<Buffer, FollowedEnd> {
-  let page = first;
+  const read = (after: Positions, by: ChangeFilter, most: number) =>
+    readChanges(on, after, by, Math.min(most, READ_AT_ONCE));
+  const now = await filterNow();
+  let page = now.granted === filter.granted ? first : await read(from, now, limit);
   let left = limit;
   for (let call = 1; ; call += 1) {
     yield* changeObjects(on, page, cursorAt);
     left -= page.changes.length;
     if (page.caughtUp || left <= 0 || call === CALLS_MAX) return page;
-    page = await readChanges(on, page.positions, filter, Math.min(left, READ_AT_ONCE));
+    page = await read(page.positions, await filterNow(), left);
   }
 }
 
@@ -237,6 +245,12 @@ async function answer(
   const secret = { key: context.cursorKey, epoch: await readCursorEpoch(pool) };
   const cursors = new ChangeCursors(secret, { clientId: principal.clientId, filters });
   const limit = parameters.givenNumber("limit");
+  const filterNow = async () => {
+    const current = await authorizeAgain(context, request);
+    if (!(await mayAsk(context, current, filter)))
+      throw lacksGrant(filter.clientCode ?? "*", filter.propertyCode ?? "*");
+    return { ...filter, granted: current.grants };
+  };
   const gone = new AbortController();
   reply.raw.once("close", () => gone.abort());
   const start = await awaitChanges(pool, watch, {
@@ -245,21 +259,17 @@ async function answer(
     limit,
     waitMs: request.method === "HEAD" ? 0 : parameters.givenNumber("wait") * 1_000,
     signal: gone.signal,
-    async filterNow() {
-      const bearer = await verifyBearer(context, request.headers);
-      if (bearer.kind !== "ok" || !hasScope(bearer.principal, SCOPE)) return undefined;
-      return { ...filter, granted: bearer.principal.grants };
-    },
+    filterNow,
   });
-  if (start === undefined) return refuseEmpty(reply);
   return sendPage<FollowedEnd>(
     reply,
-    followChanges(pool, start, limit, (at) => cursors.write(at)),
+    followChanges(pool, start, limit, filterNow, (at) => cursors.write(at)),
     {
       head: "",
       asLines: true,
       tail: ({ positions, caughtUp }) =>
         `${JSON.stringify({ type: "cursor", cursor: cursors.write(positions), caughtUp })}\n`,
+      authorizeAgain: async () => void (await filterNow()),
     },
   );
 }
