@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
 import { after, before, test } from "node:test";
 import { addDays } from "#contract/dates.ts";
 import { runExport } from "../../src/export/run-export.ts";
@@ -206,4 +207,38 @@ test(`API, CSV, console, SQL views and export answer ${QUESTIONS} questions alik
     cells += byApi.size;
   }
   assert.ok(cells > QUESTIONS * 5, `only ${cells} cells were compared`);
+});
+
+test("API, CSV, console and the documented SQL have the same movements of July", async () => {
+  const asked = { ...OF, from: "2026-07-01", to: "2026-07-31", limit: "10000" };
+  const names = ["arrivals", "departures", "stayThroughs", "cancelledRooms", "noShowRooms"];
+  const inSnakeCase = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  /** All currencies of a date together; without dates that have only zeros. */
+  const byDate = (rows: readonly Row[], dateOf: (row: Row) => string, nameOf = (name: string) => name) =>
+    Object.fromEntries(
+      [...Map.groupBy(rows, dateOf)]
+        .map(([date, some]): [string, number[]] => [
+          date,
+          names.map((name) => some.reduce((sum, row) => sum + Number(row[nameOf(name)]), 0)),
+        ])
+        .filter(([, counts]) => counts.some((count) => count !== 0)),
+    );
+  const ofDate = (row: Row) => String(row["stayDate"]);
+  const byApi = byDate(await insightItems(service, "movements", asked), ofDate);
+  const csv = await askInsight(service, "movements", asked, { headers: { accept: "text/csv" } });
+  assert.deepEqual(byDate(rowsOfCsv(csv.text.replaceAll("\r\n", "\n")), ofDate), byApi);
+  const page = await session.read<{ items: Row[] }>(`insight/movements?${new URLSearchParams(asked)}`);
+  assert.deepEqual(byDate(page.items, ofDate), byApi);
+  const document = await readFile(new URL("../../docs/analytics.md", import.meta.url), "utf8");
+  const [, , sql = ""] =
+    /Arrivals, departures, stay-throughs([\s\S]*?)```sql\n([\s\S]*?);\n```/.exec(document) ?? [];
+  const asText = sql
+    .replaceAll("'PARIS01'", "'WALK01'")
+    .replace("select occupancy_date, extract", "select occupancy_date::text as night, extract");
+  const { rows } = await service.pool.query<Row>(asText);
+  assert.deepEqual(
+    byDate(rows, (row) => String(row["night"]), inSnakeCase),
+    byApi,
+  );
+  assert.ok(Object.keys(byApi).length > 25);
 });
