@@ -86,7 +86,7 @@ export const SETTINGS = [
   whole(
     "BODIES_IN_FLIGHT_BYTES",
     String(128 * MIB),
-    "Memory for all request bodies in progress, including decompression buffers and buffers kept for reuse; above it 503. Large bodies leave an eighth to small ones, and a client holds at most as much as it leaves free.",
+    "Memory for all request bodies in progress, including decompression buffers and buffers kept for reuse; above it 503. Large bodies leave an eighth to small ones, small ones leave half to large ones, and a client holds at most as much as it leaves free.",
   ),
   whole("RECORDS_PER_BATCH_MAX", "10000", "Maximum number of records in one batch."),
   whole("NESTING_DEPTH_MAX", "16", "Maximum nesting depth of a body, the array included."),

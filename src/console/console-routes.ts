@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { OperatorSession } from "../identity/operators.ts";
 import type { Permission } from "../identity/roles.ts";
 import { readFor } from "../platform/db/connection.ts";
+import { ServiceError } from "../platform/errors/registry.ts";
 import type { PositionShape } from "../platform/http/position.ts";
 import { QueryParameters } from "../platform/http/read-parameters.ts";
 import { readingFor } from "../platform/http/reader.ts";
@@ -121,5 +122,10 @@ export async function receiveJson(
   fields: readonly string[],
 ): Promise<JsonBody> {
   checkMediaType(request.headers["content-type"]);
+  // The app compresses nothing, and a decompressor is memory that anyone could take before the login.
+  if (request.headers["content-encoding"] !== undefined)
+    throw new ServiceError("bellhop.http.UnsupportedEncoding", {
+      message: "Send the body without Content-Encoding.",
+    });
   return new JsonBody(await receiveSmallBody(context, request, bytesMax), fields);
 }

@@ -50,6 +50,12 @@ describe("a body that is never finished", () => {
     assert.equal(large.status, 413);
   });
 
+  test("is refused at the login if it is compressed", async () => {
+    const type = ["Content-Type: application/json", "Content-Encoding: gzip", "Content-Length: 4000"];
+    const { status } = await answerTo(`${head("POST", "/console/api/login", ...type)}\x1f`);
+    assert.equal(status, 415);
+  });
+
   test("counts in the budget of all bodies, at the login and the token endpoint, and is released", async () => {
     const held = [
       head("POST", "/console/api/login", "Content-Type: application/json", CHUNKED),
@@ -160,6 +166,24 @@ describe("bodies that are announced and do not arrive", () => {
     }
     await until(async () => (await bytesInFlight(patient)) === 0, 10_000);
   });
+});
+
+test("a body behind a response that its client does not read is ended, and its memory is released", async () => {
+  const strict = await startTestService({ limits: { slowBodyMs: 300, stalledTimeoutMs: 60_000 } });
+  const held = await RawConnection.open(strict.address);
+  try {
+    held.socket.pause();
+    const type = ["Content-Type: application/json", `Authorization: Bearer ${await strict.token()}`];
+    held.write("GET /openapi.json HTTP/1.1\r\nHost: a\r\n\r\n".repeat(7));
+    held.write(
+      `${head("POST", "/api/public/v1/inventories", ...type, "Content-Length: 40000")}${" ".repeat(20_000)}`,
+    );
+    await until(async () => (await bytesInFlight(strict)) > 0, 5_000);
+    await until(async () => (await bytesInFlight(strict)) === 0, 5_000);
+  } finally {
+    held.destroy();
+    await strict.stop();
+  }
 });
 
 describe("a body in small chunks", () => {

@@ -318,10 +318,16 @@ function refuseDirectly(error: ParserError, socket: Socket): void {
 }
 
 function refuseRequest(error: ParserError, response: ServerResponse, socket: Socket): void {
+  // An earlier response is unanswered or unread, and this one would wait for it.
+  if (response.socket === null) {
+    socket.destroy();
+    return;
+  }
   const { status, body } = refusalOf(error);
   // Otherwise a reader of the body would wait forever.
   socket.once("close", () => response.req.destroy());
   response.writeHead(status, refusalHeaders(body)).end(body);
+  if (response.req instanceof PacedRequest) response.req.abandon();
 }
 
 function refusalHeaders(body: string) {
@@ -467,11 +473,20 @@ export abstract class PacedRequest extends IncomingMessage {
    * Frees each chunk at once instead of leaving it to the garbage collector.
    */
   drain(): void {
+    if (this.#isRefused) return;
     this.#isDrained = true;
     this.#gathered = undefined;
     this.#length = 0;
     this.resume();
     super._read(0);
+  }
+
+  /** Makes the reader of the body fail at once, and drops what still arrives: the request has been answered. */
+  abandon(): void {
+    this.#isRefused = true;
+    this.#gathered = undefined;
+    this.#length = 0;
+    if (this.listenerCount("error") > 0) this.emit("error", new Error("The body was refused."));
   }
 
   #gather(chunk: Buffer): boolean {

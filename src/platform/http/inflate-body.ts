@@ -15,6 +15,7 @@ export type Encoding = "gzip" | "br" | "zstd";
 /** Receives the bytes of a body as sent and as decompressed. Throws if there are too many of either. */
 interface Inflated {
   countWire(bytes: number): void;
+  countDecompressor(): void;
   add(chunk: Buffer): void;
 }
 
@@ -31,7 +32,7 @@ export const WINDOW_BYTES_MAX: Readonly<Record<Encoding, number>> = {
 /** Each frame needs a new decompressor, so tiny frames cost far more than their size. */
 const FRAMES_MAX = 1_000;
 /** Each call of a decompressor is a job of the thread pool, about 20 µs. */
-const PIECE_BYTES_MIN = 16_384;
+export const PIECE_BYTES_MIN = 16_384;
 const NOTHING = Buffer.alloc(0);
 
 const MAKE: Readonly<Record<Encoding, () => Decompressor>> = {
@@ -61,7 +62,7 @@ export async function inflateBody(
     for await (const piece of piecesOf(request, collector)) {
       let rest = piece;
       for (;;) {
-        frame ??= new Frame(MAKE[encoding](), collector);
+        frame ??= newFrame(encoding, collector);
         rest = await frame.feed(rest);
         if (rest.length === 0) break;
         if (encoding !== "zstd") throw new Error(`Bytes follow the end of the ${encoding} data.`);
@@ -71,7 +72,7 @@ export async function inflateBody(
         frames += 1;
       }
     }
-    frame ??= new Frame(MAKE[encoding](), collector);
+    frame ??= newFrame(encoding, collector);
     await frame.finish();
   } finally {
     request.off("close", leave);
@@ -100,6 +101,11 @@ async function* piecesOf(request: IncomingMessage, collector: Inflated): AsyncGe
     yield bytes;
   }
   if (length > 0) yield gathered.subarray(0, length);
+}
+
+function newFrame(encoding: Encoding, collector: Inflated): Frame {
+  collector.countDecompressor();
+  return new Frame(MAKE[encoding](), collector);
 }
 
 /** One decompressor, fed piece by piece. */

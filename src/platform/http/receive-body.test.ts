@@ -158,11 +158,33 @@ test("a body of known length reserves what has arrived, within a factor, and is 
   assert.equal(budget.bytesInUse, 0);
 });
 
-test("a compressed body counts its decompressor from its first byte on", () => {
+test("any number of small bodies that stall leaves room to large ones", () => {
+  const budget = new BodyBudget(128 * MIB, 64 * MIB);
+  const stall = (client: string) => {
+    const body = new BodyCollector(client, LIMITS, budget, { bytes: 0, windowBytes: 32 * KIB });
+    body.countWire(1);
+    return body;
+  };
+  const stalled: BodyCollector[] = [];
+  for (let client = 0; client < 100; client += 1) {
+    try {
+      for (let body = 0; body < 10_000; body += 1) stalled.push(stall(`site ${client}`));
+    } catch {}
+  }
+  assert.ok(stalled.length > 3_000, String(stalled.length));
+  const large = new BodyCollector("partner", LIMITS, budget, announced(16 * MIB));
+  for (let length = 0; length < 16 * MIB; length += MIB) large.add(Buffer.alloc(MIB));
+  for (const body of [large, ...stalled]) body.release();
+  assert.equal(budget.bytesInUse, 0);
+});
+
+test("a compressed body counts its first piece from its first byte on, and its decompressor once it is made", () => {
   const budget = new BodyBudget(MIB, MIB);
   const collector = new BodyCollector("c", LIMITS, budget, { bytes: 0, windowBytes: 32 * KIB });
   assert.equal(budget.bytesInUse, 0);
   collector.countWire(1);
+  assert.equal(budget.bytesInUse, 16 * KIB);
+  collector.countDecompressor();
   assert.equal(budget.bytesInUse, 80 * KIB);
   collector.add(Buffer.alloc(16 * KIB));
   assert.equal(budget.bytesInUse, 80 * KIB);

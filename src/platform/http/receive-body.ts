@@ -4,7 +4,7 @@ import { ServiceError } from "../errors/registry.ts";
 import { freeMemory } from "../runtime/free-memory.ts";
 import { monotonicNow, SharedLock, SharedTable } from "../runtime/shared-memory.ts";
 import { ArrivingBodies } from "./arriving-bodies.ts";
-import { type Encoding, inflateBody, WINDOW_BYTES_MAX } from "./inflate-body.ts";
+import { type Encoding, inflateBody, PIECE_BYTES_MIN, WINDOW_BYTES_MAX } from "./inflate-body.ts";
 import { originOf } from "./networks.ts";
 
 /** Larger buffers are not pooled. */
@@ -17,6 +17,8 @@ const SMALLEST_BYTES = 131_072;
 const SMALL_BODY_BYTES = 131_072;
 /** The share of the budget that large bodies leave to small ones. */
 const SMALL_BODIES_SHARE = 1 / 8;
+/** The share that small bodies may take, so that any number of stalled ones leaves the rest to large ones. */
+const SMALL_BODIES_SHARE_MAX = 1 / 2;
 
 /**
  * A pool of buffers in power-of-two sizes. Allocating external memory makes V8 collect the whole heap: without the pool a third of the CPU
@@ -69,10 +71,11 @@ const LARGE = 1;
 
 type SizeClass = typeof SMALL | typeof LARGE;
 
-/** A lock, the total, and the part of it that is pooled. */
-const SUMS_BYTES = 24;
+/** A lock, the total, and the parts of it that are pooled and of small bodies. */
+const SUMS_BYTES = 32;
 const ALL = 0;
 const POOLED = 1;
+const OF_SMALL = 2;
 
 /** Shared memory of a process's budget. */
 export interface BudgetMemory {
@@ -94,7 +97,7 @@ interface Taking {
 
 /**
  * Limits the memory of all bodies of the process, including allocated but unfilled room and pooled buffers. A client may hold as much as
- * it leaves free to others, so that any number of clients leaves some. Large bodies also leave a part to small ones.
+ * it leaves free to others, so that any number of clients leaves some. Large and small bodies leave a part to each other.
  */
 export class BodyBudget {
   /** The bodies of this thread that have not arrived completely. */
@@ -119,7 +122,7 @@ export class BodyBudget {
     this.#bodyBytesMax = bodyBytesMax;
     this.#keptForSmall = Math.max(0, Math.min(bytesMax * SMALL_BODIES_SHARE, bytesMax - bodyBytesMax));
     this.#lock = new SharedLock(new Int32Array(memory.sums, 0, 1), 0);
-    this.#sums = new Float64Array(memory.sums, Float64Array.BYTES_PER_ELEMENT, 2);
+    this.#sums = new Float64Array(memory.sums, Float64Array.BYTES_PER_ELEMENT, 3);
     this.#clients = new SharedTable(memory.clients, SHAPE);
   }
 
@@ -177,16 +180,20 @@ export class BodyBudget {
   }
 
   /** `ofClient`: what the client would hold of this size class. */
-  #grant({ sizeClass, all, pooled }: Taking, ofClient: number): boolean {
-    const room = sizeClass === SMALL ? this.#bytesMax : this.#bytesMax - this.#keptForSmall;
+  #grant({ bytes, sizeClass, all, pooled }: Taking, ofClient: number): boolean {
+    const isSmall = sizeClass === SMALL;
+    const room = isSmall ? this.#bytesMax : this.#bytesMax - this.#keptForSmall;
     return this.#lock.run(() => {
+      const small = (this.#sums[OF_SMALL] as number) + (isSmall ? bytes : 0);
+      if (isSmall && ofClient > this.#bytesMax * SMALL_BODIES_SHARE_MAX - small) return false;
       const sum = (this.#sums[ALL] as number) + all;
       const pool = (this.#sums[POOLED] as number) + pooled;
       if (all > 0 && sum > room) return false;
       const inUse = sum - pool;
       const others = inUse - ofClient;
       const isNearlyAlone = others <= this.#keptForSmall && ofClient <= this.#bodyBytesMax;
-      if (ofClient > room - inUse && !(sizeClass === LARGE && isNearlyAlone)) return false;
+      if (ofClient > room - inUse && (isSmall || !isNearlyAlone)) return false;
+      this.#sums[OF_SMALL] = small;
       this.#sums[ALL] = sum;
       this.#sums[POOLED] = pool;
       return true;
@@ -198,11 +205,12 @@ export class BodyBudget {
     this.#clients.useKnown(clientId, (client) => {
       client.set(sizeClass, Math.max(0, client.get(sizeClass) - bytes));
     });
-    this.#add(all, pooled);
+    this.#add(all, pooled, sizeClass === SMALL ? -bytes : 0);
   }
 
-  #add(all: number, pooled: number): void {
+  #add(all: number, pooled: number, small = 0): void {
     this.#lock.run(() => {
+      this.#sums[OF_SMALL] = (this.#sums[OF_SMALL] as number) + small;
       this.#sums[ALL] = (this.#sums[ALL] as number) + all;
       this.#sums[POOLED] = (this.#sums[POOLED] as number) + pooled;
     });
@@ -290,12 +298,16 @@ export class BodyCollector {
 
   /** Counts a chunk's bytes on the wire. Throws ServiceError: PayloadTooLarge, or Unavailable when the budget is used up. */
   countWire(bytes: number): void {
-    if (this.#wireBytes === 0 && this.#announced.windowBytes > 0) {
-      this.#decompressorBytes = DECOMPRESSOR_BYTES;
-      this.#needBeside(DECOMPRESSOR_BYTES + FIRST_OUTPUT_BYTES);
-    }
+    // The buffer that a compressed body is gathered in.
+    if (this.#wireBytes === 0 && this.#announced.windowBytes > 0) this.#needBeside(PIECE_BYTES_MIN);
     this.#wireBytes += bytes;
     if (this.#wireBytes > this.#limits.bodyBytesMax) throw tooLarge(this.#limits.bodyBytesMax);
+  }
+
+  /** Reserves a decompressor, which is made once enough of the body has arrived. Throws Unavailable if there is no room. */
+  countDecompressor(): void {
+    this.#decompressorBytes = DECOMPRESSOR_BYTES;
+    this.#needBeside(this.#inflatingOf(this.#length) + FIRST_OUTPUT_BYTES);
   }
 
   /** Bytes received and decompressed so far. */
