@@ -2,6 +2,7 @@ import { addDays } from "#contract/dates.ts";
 import { readStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
 import type { PositionShape } from "../platform/http/position.ts";
+import { WorkPauses } from "../platform/runtime/work-pauses.ts";
 import { wordOf } from "../query/openapi/read-parameters.ts";
 import type { Property } from "../query/property.ts";
 import { minutesAfterMidnight, type PropertySettings } from "../settings/property-settings.ts";
@@ -102,8 +103,7 @@ export async function readGroupBlocks(
     ROWS_MAX + 1,
   ]);
   const known = await asReported(on, property, at, requireFewRows(rows, { first, last }));
-  const held = known.map((row) => ({ ...row, holds: holdsOf(row) }));
-  return { masters, nights: withUnpicked(held, hierarchyOf(masters, settings)) };
+  return { masters, nights: await withUnpicked(known, holdsOf, hierarchyOf(masters, settings)) };
 }
 
 /**
@@ -136,11 +136,12 @@ async function asReported(
   });
   const reported = new Map(found.rows.map((row) => [open[row.at - 1], row]));
   return rows.map((row) => {
-    const { pickup = false, originalBlocks = false } = reported.get(row) ?? {};
+    const known = reported.get(row);
+    if (known === undefined) return row;
     return {
       ...row,
-      pickedUp: row.pickedUp ?? (pickup ? 0 : null),
-      originalBlocks: row.originalBlocks ?? (originalBlocks ? 0 : null),
+      pickedUp: row.pickedUp ?? (known.pickup ? 0 : null),
+      originalBlocks: row.originalBlocks ?? (known.originalBlocks ? 0 : null),
     };
   });
 }
@@ -156,27 +157,36 @@ function hierarchyOf(
 }
 
 /** Adds what is held and not picked up: the blocks of subgroups are carved out of those of their master in the same room type. */
-function withUnpicked(
-  nights: readonly (SentNight & Pick<BlockNight, "holds">)[],
+async function withUnpicked(
+  nights: readonly SentNight[],
+  holdsOf: (night: SentNight) => boolean | null,
   hierarchy: ReadonlyMap<string, string>,
-): BlockNight[] {
+): Promise<BlockNight[]> {
+  const pauses = new WorkPauses();
   const carved = new Map<string, { blocks: number; pickedUp: number }>();
   const placeOf = (group: string, { night, roomType }: Pick<BlockNight, "night" | "roomType">) =>
     JSON.stringify([group, night, roomType]);
-  for (const one of nights) {
-    const master = one.holds === true ? hierarchy.get(one.group) : undefined;
-    if (master === undefined) continue;
-    const place = placeOf(master, one);
-    const sum = carved.get(place) ?? { blocks: 0, pickedUp: 0 };
-    sum.blocks += one.blocks;
-    sum.pickedUp += one.pickedUp ?? 0;
-    carved.set(place, sum);
-  }
-  return nights.map((one) => {
-    const { blocks, pickedUp } = carved.get(placeOf(one.group, one)) ?? { blocks: 0, pickedUp: 0 };
-    const own = Math.max(0, one.blocks - blocks) - Math.max(0, (one.pickedUp ?? 0) - pickedUp);
-    return { ...one, unpicked: one.holds === true ? Math.max(0, own) : 0, subgroupBlocks: blocks };
-  });
+  for await (const some of pauses.inParts(hierarchy.size === 0 ? [] : nights))
+    for (const one of some) {
+      const master = hierarchy.get(one.group);
+      if (master === undefined || holdsOf(one) !== true) continue;
+      const place = placeOf(master, one);
+      const sum = carved.get(place) ?? { blocks: 0, pickedUp: 0 };
+      sum.blocks += one.blocks;
+      sum.pickedUp += one.pickedUp ?? 0;
+      carved.set(place, sum);
+    }
+  const whole = { blocks: 0, pickedUp: 0 };
+  const held: BlockNight[] = [];
+  for await (const some of pauses.inParts(nights))
+    for (const one of some) {
+      const holds = holdsOf(one);
+      const { blocks, pickedUp } = carved.size === 0 ? whole : (carved.get(placeOf(one.group, one)) ?? whole);
+      const own = Math.max(0, one.blocks - blocks) - Math.max(0, (one.pickedUp ?? 0) - pickedUp);
+      const unpicked = holds === true ? Math.max(0, own) : 0;
+      held.push({ ...one, holds, unpicked, subgroupBlocks: blocks });
+    }
+  return held;
 }
 
 const FIELDS = {

@@ -94,6 +94,9 @@ export interface NightEvidence {
 
 export type OfCause = Effect<Cause>;
 
+/** Effects in parts, between which other work may be done. */
+type Effects = Generator<readonly OfCause[], void>;
+
 const shown = (text: string | null): string => JSON.stringify((text ?? "").slice(0, 64));
 
 const recordOf = ({ reservationId, requestId, index }: NightReservation): FindingRecord => ({
@@ -120,8 +123,7 @@ const newestOf = (reservations: readonly NightReservation[]) =>
 const isGrouped = ({ group }: { readonly group: string | null }) => group !== null;
 
 /** Reservations whose status does not count on the books. */
-function ofStatus({ around, report, reservations }: NightEvidence): OfCause[] {
-  const effects: OfCause[] = [];
+function* ofStatus({ around, report, reservations }: NightEvidence): Effects {
   const countedAt = report?.source_time;
   for (const one of reservations) {
     const { deducts, rooms, roomType, label, reservationId, sourceTime } = one;
@@ -152,18 +154,17 @@ function ofStatus({ around, report, reservations }: NightEvidence): OfCause[] {
               ? "Wait for the next count."
               : "Compare it in the hotel's system; send the inventory or the reservation again, or map its status as on the books.",
           };
-    effects.push({ cause, roomType, rooms: around.stay(one, rooms), isGroup: isGrouped(one) });
+    yield [{ cause, roomType, rooms: around.stay(one, rooms), isGroup: isGrouped(one) }];
   }
-  return effects;
 }
 
 type OfNight = Pick<NightEvidence, "around" | "reservations">;
 
 /** All reservations of a status that is not mapped. */
-function ofLabels({ around, reservations }: OfNight): OfCause[] {
+function* ofLabels({ around, reservations }: OfNight): Effects {
   const unmapped = reservations.filter(({ deducts, rooms }) => deducts === null && rooms > 0);
-  return [...Map.groupBy(unmapped, ({ label }) => label)].flatMap(([label, alike]) => {
-    if (alike.length < 2) return [];
+  for (const [label, alike] of Map.groupBy(unmapped, (one) => one.label)) {
+    if (alike.length < 2) continue;
     const cause: Cause = {
       kind: "unmapped-label",
       isProof: false,
@@ -174,17 +175,17 @@ function ofLabels({ around, reservations }: OfNight): OfCause[] {
         `The status ${shown(label)} of ${alike.length} reservations (${namesOf(alike)}) is not mapped, so their rooms are not on the books.`,
       action: "Map the status.",
     };
-    return byRoomType(around, cause, alike, ({ rooms }) => rooms);
-  });
+    yield* byRoomType(around, cause, alike, ({ rooms }) => rooms);
+  }
 }
 
 /** All reservations of a group that are not on the books. */
-function ofCancelledGroups({ around, reservations }: OfNight): OfCause[] {
+function* ofCancelledGroups({ around, reservations }: OfNight): Effects {
   const off = reservations.filter(
     ({ deducts, rooms, group }) => deducts === false && rooms > 0 && group !== null,
   );
-  return [...Map.groupBy(off, ({ group }) => group)].flatMap(([group, alike]) => {
-    if (alike.length < 2) return [];
+  for (const [group, alike] of Map.groupBy(off, (one) => one.group)) {
+    if (alike.length < 2) continue;
     const cause: Cause = {
       kind: "cancelled-but-sold",
       alike: "cancelled group",
@@ -196,23 +197,25 @@ function ofCancelledGroups({ around, reservations }: OfNight): OfCause[] {
         `${alike.length} reservations of the group ${shown(group)} (${namesOf(alike)}) are not on the books by their status, but may be counted as sold.`,
       action: "Compare the group in the hotel's system; send the inventory or its reservations again.",
     };
-    return byRoomType(around, cause, alike, ({ rooms }) => rooms);
-  });
+    yield* byRoomType(around, cause, alike, ({ rooms }) => rooms);
+  }
 }
 
-/** One effect for each room type of several reservations. */
-function byRoomType(
+/** One effect for each room type of several reservations, only on the nights that are 1 if any are given. */
+function* byRoomType(
   around: NightsAround,
   cause: Cause,
   reservations: readonly NightReservation[],
   roomsOf: (one: NightReservation) => number,
-): OfCause[] {
-  return [...Map.groupBy(reservations, ({ roomType }) => roomType)].map(([roomType, some]) => {
+  nights?: readonly number[],
+): Effects {
+  for (const [roomType, some] of Map.groupBy(reservations, (one) => one.roomType)) {
     const rooms = around.nothing();
     for (const one of some) plus(rooms, around.stay(one, roomsOf(one)));
     const groups = new Set(some.map(isGrouped));
-    return { cause, roomType, rooms, isGroup: groups.size === 1 ? groups.has(true) : null };
-  });
+    const isGroup = groups.size === 1 ? groups.has(true) : null;
+    yield [{ cause, roomType, rooms: nights === undefined ? rooms : within(rooms, nights), isGroup }];
+  }
 }
 
 /** Nights of the window on which at least two of the stays are present. */
@@ -226,13 +229,13 @@ const within = (rooms: readonly number[], nights: readonly number[]) =>
   rooms.map((count, night) => (nights[night] === 1 ? count : 0));
 
 /** Shares for which a hotel may count a room per sharer. */
-function ofShares({ around, reservations }: NightEvidence): OfCause[] {
+function* ofShares({ around, reservations }: NightEvidence): Effects {
   const sharing = reservations.filter(({ shareId, deducts }) => shareId !== null && deducts === true);
-  return [...Map.groupBy(sharing, (one) => one.shareId)].flatMap(([shareId, sharers]) => {
+  for (const [shareId, sharers] of Map.groupBy(sharing, (one) => one.shareId)) {
     // A sharer may be sent with 0 rooms.
     const beyond = (one: NightReservation) => Math.max(1, one.rooms) - one.counted;
     const others = sharers.filter((one) => beyond(one) > 0);
-    if (others.length === 0) return [];
+    if (others.length === 0) continue;
     const together = togetherOf(around, sharers);
     const causeOf = (some: readonly NightReservation[], prior: number): Cause => {
       const chosen = new Set(some);
@@ -248,31 +251,31 @@ function ofShares({ around, reservations }: NightEvidence): OfCause[] {
         action: "Have the hotel count a shared room once, or send guests with a room each without shareId.",
       };
     };
-    const effectsOf = (some: readonly NightReservation[], prior: number) =>
-      byRoomType(around, causeOf(some, prior), some, beyond).map((effect) => ({
-        ...effect,
-        rooms: within(effect.rooms, together),
-      }));
-    const partly = others.length > 1 && others.length <= PARTS_MAX ? others : [];
-    return [...effectsOf(others, 2), ...partly.flatMap((one) => effectsOf([one], 3.5))];
-  });
+    yield* byRoomType(around, causeOf(others, 2), others, beyond, together);
+    for (const one of others.length > 1 && others.length <= PARTS_MAX ? others : [])
+      yield* byRoomType(around, causeOf([one], 3.5), [one], beyond, together);
+  }
 }
 
 /** Sharers of one room that are tried alone. */
 const PARTS_MAX = 10;
 
 /** Reservations in one room that name no common share. */
-function ofRoomNumbers({ around, reservations, details }: NightEvidence): OfCause[] {
+function* ofRoomNumbers({ around, reservations, details }: NightEvidence): Effects {
   const byRoom = new Map<string, NightReservation[]>();
   for (const one of reservations)
     if (one.counted > 0)
       for (const roomNumber of details.get(one.reservationId)?.roomNumbers ?? []) {
         const there = byRoom.get(roomNumber);
         if (there === undefined) byRoom.set(roomNumber, [one]);
-        else if (!there.some(({ reservationId }) => reservationId === one.reservationId)) there.push(one);
+        else if (
+          there.length <= PARTS_MAX &&
+          !there.some(({ reservationId }) => reservationId === one.reservationId)
+        )
+          there.push(one);
       }
-  return [...byRoom].flatMap(([roomNumber, inRoom]) => {
-    if (inRoom.length < 2 || inRoom.length > PARTS_MAX) return [];
+  for (const [roomNumber, inRoom] of byRoom) {
+    if (inRoom.length < 2 || inRoom.length > PARTS_MAX) continue;
     const [first, ...others] = inRoom as [NightReservation, ...NightReservation[]];
     const together = togetherOf(around, inRoom);
     const cause: Cause = {
@@ -285,19 +288,16 @@ function ofRoomNumbers({ around, reservations, details }: NightEvidence): OfCaus
         `The reservations ${namesOf(inRoom)} are in room ${shown(roomNumber)} without a common share: the hotel may count one room.`,
       action: "Set the same shareId on both, or correct the room number.",
     };
-    return byRoomType(around, cause, others, ({ counted }) => -counted).map((effect) => ({
-      ...effect,
-      rooms: within(effect.rooms, together),
-    }));
-  });
+    yield* byRoomType(around, cause, others, ({ counted }) => -counted, together);
+  }
 }
 
 /** Stays of one reservation that cover the night more than once: the hotel may count a room for each, or only rooms of the reservation. */
-function ofOverlaps({ around, reservations, details }: NightEvidence): OfCause[] {
-  const effects: OfCause[] = [];
+function* ofOverlaps({ around, reservations, details }: NightEvidence): Effects {
   for (const [id, rows] of Map.groupBy(reservations, ({ reservationId }) => reservationId)) {
     const { roomTypes = [], numberOfRooms = 1 } = details.get(id) ?? {};
     if (roomTypes.length < 2 || rows[0]?.deducts !== true) continue;
+    const effects: OfCause[] = [];
     const counted = new Map<string | null, number>();
     for (const { roomType, counted: rooms } of rows)
       counted.set(roomType, (counted.get(roomType) ?? 0) + rooms);
@@ -328,21 +328,21 @@ function ofOverlaps({ around, reservations, details }: NightEvidence): OfCause[]
       if (less > 0) effects.push({ cause: once, roomType, rooms: around.alone(-less), isGroup });
     }
     // One room, which the hotel may have in another of the room types.
+    const [[from] = [null]] = [...counted].filter(([, own]) => own > 0);
     for (const roomType of total === 1 ? named.keys() : []) {
-      const [[from] = [null]] = [...counted].filter(([, own]) => own > 0);
       if (roomType === from) continue;
       const other = causeOf(`it as ${shown(roomType)}`);
       effects.push({ cause: other, roomType, rooms: around.alone(1), isGroup });
       effects.push({ cause: other, roomType: from ?? null, rooms: around.alone(-1), isGroup });
     }
+    yield effects;
   }
-  return effects;
 }
 
 /** Reservations that a hotel may leave out of its count, or count otherwise, for what they are. */
-function ofKindsOfStay({ around, reservations, details }: NightEvidence): OfCause[] {
-  const effects: OfCause[] = [];
+function* ofKindsOfStay({ around, reservations, details }: NightEvidence): Effects {
   for (const one of reservations) {
+    const effects: OfCause[] = [];
     const { reservationId, roomType, counted, arrival, departure, bookedRoomType, sourceTime } = one;
     if (counted <= 0) continue;
     const isGroup = isGrouped(one);
@@ -383,27 +383,30 @@ function ofKindsOfStay({ around, reservations, details }: NightEvidence): OfCaus
         { cause, roomType, rooms: around.stay(one, -counted), isGroup },
       );
     }
+    yield effects;
   }
-  return effects;
 }
 
 /** Longer stays are rarely meant, in days. */
 const LONG_STAY = 365;
 
 /** Room types that inventory lists otherwise, as virtual, or not at all. */
-function ofRoomTypes(evidence: NightEvidence): OfCause[] {
+function* ofRoomTypes(evidence: NightEvidence): Effects {
   const { around, report, reservations } = evidence;
-  if (report === undefined) return [];
+  if (report === undefined) return;
   const counted = reservations.filter((one) => one.counted > 0);
   const spelling = new Map(report.rooms.map(({ unit }) => [spelled(unit), unit]));
   const listed = new Set(report.rooms.map(({ unit }) => unit));
+  const virtual = new Set(report.virtual);
   /** Room types under which the hotel may count what it does not list. */
   const instead = report.rooms
+    .values()
     .filter(({ unit }) => (evidence.differencesOf(unit).all[around.at] ?? 0) > 0)
-    .slice(0, INSTEAD_MAX);
-  return [...Map.groupBy(counted, ({ roomType }) => roomType)].flatMap(([roomType, alike]) => {
-    const isVirtual = report.virtual.includes(roomType ?? "");
-    if (listed.has(roomType) && !isVirtual) return [];
+    .take(INSTEAD_MAX)
+    .toArray();
+  for (const [roomType, alike] of Map.groupBy(counted, (one) => one.roomType)) {
+    const isVirtual = virtual.has(roomType ?? "");
+    if (listed.has(roomType) && !isVirtual) continue;
     const meant = spelling.get(spelled(roomType));
     const about = { isProof: false, prior: 0.5, changedAt: newestOf(alike), records: recordsOf(alike) };
     const cause: Cause = isVirtual
@@ -434,12 +437,12 @@ function ofRoomTypes(evidence: NightEvidence): OfCause[] {
                 ? "Send the inventory of the night again with every room type."
                 : "Leave pseudo rooms out of the feed, or list the room type in inventory.",
           };
-    const effects = byRoomType(around, cause, alike, (one) => -one.counted);
+    yield* byRoomType(around, cause, alike, (one) => -one.counted);
     const rooms = around.nothing();
     for (const one of alike) plus(rooms, around.stay(one, one.counted));
     const others = meant === undefined ? instead.map(({ unit }) => unit) : [meant];
-    return [...effects, ...others.map((unit) => ({ cause, roomType: unit, rooms, isGroup: null }))];
-  });
+    yield others.map((unit) => ({ cause, roomType: unit, rooms, isGroup: null }));
+  }
 }
 
 const INSTEAD_MAX = 8;
@@ -452,62 +455,97 @@ function spelled(roomType: string | null): string {
     .replace(/[^\p{L}\p{N}]+/gu, "");
 }
 
+/** Blocks of the night that may explain a difference; more than any hotel has groups and room types. */
+const BLOCKS_MAX = 2_000;
+/** Blocks between two parts. */
+const BLOCKS_AT_ONCE = 1_000;
+
+interface BlockVector {
+  readonly block: BlockNight;
+  /** Rooms not picked up, and rooms picked up that no reservation has, by night. */
+  readonly left: number[];
+  readonly lacking: number[];
+}
+
+/** Rooms of a block that are not picked up, and that are picked up without their reservations. */
+function unsettledOf({ pickedUp }: NightEvidence, block: BlockNight) {
+  const rebuilt = pickedUp(block.night, block.group, block.roomType);
+  return {
+    left: boundedRooms(Math.max(0, block.blocks - (block.pickedUp ?? rebuilt))),
+    lacking: boundedRooms(Math.max(0, (block.pickedUp ?? 0) - rebuilt)),
+  };
+}
+
 /** Blocks that a hotel may count as sold before they are picked up, and pickups without their reservations. */
-function ofBlocks(evidence: NightEvidence): OfCause[] {
-  const { around, blocks, masters } = evidence;
-  const keyOf = ({ group, roomType }: BlockNight) => JSON.stringify([group, roomType]);
-  const asked = blocks.get(around.nights[around.at] as string) ?? [];
-  const vectors = new Map(
-    asked.map((block) => [keyOf(block), { left: around.nothing(), lacking: around.nothing() }]),
-  );
+function* ofBlocks(evidence: NightEvidence, differing: ReadonlySet<string | null>): Effects {
+  const { around, blocks } = evidence;
+  const vectors = new Map<string, Map<string | null, BlockVector>>();
+  const found: BlockVector[] = [];
+  let looked = 0;
+  for (const block of blocks.get(around.nights[around.at] as string) ?? []) {
+    looked += 1;
+    if (looked % BLOCKS_AT_ONCE === 0) yield [];
+    const { group, roomType } = block;
+    if (found.length === BLOCKS_MAX || !differing.has(roomType)) continue;
+    const difference = evidence.differencesOf(roomType).all[around.at] as number;
+    const { left, lacking } = unsettledOf(evidence, block);
+    if (![left, lacking].some((rooms) => rooms > 0 && rooms <= difference)) continue;
+    const vector = { block, left: around.nothing(), lacking: around.nothing() };
+    found.push(vector);
+    const ofGroup = vectors.get(group) ?? new Map<string | null, BlockVector>();
+    vectors.set(group, ofGroup.set(roomType, vector));
+  }
+  if (found.length === 0) return;
   for (const [place, night] of around.nights.entries())
     for (const block of blocks.get(night) ?? []) {
-      const vector = vectors.get(keyOf(block));
+      looked += 1;
+      if (looked % BLOCKS_AT_ONCE === 0) yield [];
+      const vector = vectors.get(block.group)?.get(block.roomType);
       if (vector === undefined) continue;
-      const rebuilt = evidence.pickedUp(night, block.group, block.roomType);
-      const { pickedUp } = block;
-      vector.left[place] = boundedRooms(Math.max(0, block.blocks - (pickedUp ?? rebuilt)));
-      vector.lacking[place] = boundedRooms(Math.max(0, (pickedUp ?? 0) - rebuilt));
+      const { left, lacking } = unsettledOf(evidence, block);
+      vector.left[place] = left;
+      vector.lacking[place] = lacking;
     }
-  return asked.flatMap((block): OfCause[] => {
-    const master = masters.get(block.group);
-    const vector = vectors.get(keyOf(block));
-    if (master === undefined || vector === undefined) return [];
-    const { requestId, index } = master;
-    const { group, roomType, status } = block;
-    const holds = block.holds === true;
-    const about = {
-      isProof: false,
-      changedAt: "",
-      records: (): FindingRecord[] => [{ resource: "groups", key: group, requestId, index }],
-    };
-    const differences = evidence.differencesOf(roomType).all;
-    const state = holds ? "held" : `asked for under the status ${shown(status)}`;
-    const unpicked = onFittingNights(vector.left, differences);
-    const lacking = onFittingNights(vector.lacking, differences);
-    const counted: Cause = {
-      ...about,
-      kind: holds ? "unpicked-block-counted" : "block-without-hold-counted",
-      prior: (holds ? 2 : 3) + unpicked.bits,
-      message: () =>
-        `Rooms of the group ${shown(group)} are ${state} and not picked up, and may be counted as sold.`,
-      action: holds
-        ? "Agree that rooms not picked up are not sold, or send the reservations of the group."
-        : "Map the group's status, or have the hotel leave its rooms out of the count.",
-    };
-    const notReceived: Cause = {
-      ...about,
-      kind: "pickup-not-received",
-      prior: 2 + lacking.bits,
-      message: () =>
-        `The group ${shown(group)} reports more rooms picked up than its reservations come to: some may never have come.`,
-      action: "Send the reservations of the group, with groupBlockCode.",
-    };
-    return [
-      { cause: counted, roomType, rooms: unpicked.rooms, isGroup: null },
-      ...(holds ? [{ cause: notReceived, roomType, rooms: lacking.rooms, isGroup: null }] : []),
-    ];
-  });
+  for (const vector of found) yield ofBlock(evidence, vector);
+}
+
+function ofBlock(evidence: NightEvidence, { block, left, lacking }: BlockVector): OfCause[] {
+  const { group, roomType, status } = block;
+  const master = evidence.masters.get(group);
+  if (master === undefined) return [];
+  const { requestId, index } = master;
+  const holds = block.holds === true;
+  const about = {
+    isProof: false,
+    changedAt: "",
+    records: (): FindingRecord[] => [{ resource: "groups", key: group, requestId, index }],
+  };
+  const differences = evidence.differencesOf(roomType).all;
+  const state = holds ? "held" : `asked for under the status ${shown(status)}`;
+  const unpicked = onFittingNights(left, differences);
+  const unreceived = onFittingNights(lacking, differences);
+  const counted: Cause = {
+    ...about,
+    kind: holds ? "unpicked-block-counted" : "block-without-hold-counted",
+    prior: (holds ? 2 : 3) + unpicked.bits,
+    message: () =>
+      `Rooms of the group ${shown(group)} are ${state} and not picked up, and may be counted as sold.`,
+    action: holds
+      ? "Agree that rooms not picked up are not sold, or send the reservations of the group."
+      : "Map the group's status, or have the hotel leave its rooms out of the count.",
+  };
+  const notReceived: Cause = {
+    ...about,
+    kind: "pickup-not-received",
+    prior: 2 + unreceived.bits,
+    message: () =>
+      `The group ${shown(group)} reports more rooms picked up than its reservations come to: some may never have come.`,
+    action: "Send the reservations of the group, with groupBlockCode.",
+  };
+  return [
+    { cause: counted, roomType, rooms: unpicked.rooms, isGroup: null },
+    ...(holds ? [{ cause: notReceived, roomType, rooms: unreceived.rooms, isGroup: null }] : []),
+  ];
 }
 
 /** Bits for a block that fits few of its nights: what is counted of it may change from night to night. */
@@ -526,8 +564,8 @@ function onFittingNights(rooms: number[], differences: readonly number[]) {
 }
 
 /** Reservations that were other when the hotel counted. */
-function ofChanges({ around, changed, countedAt }: NightEvidence): OfCause[] {
-  return changed.flatMap((one): OfCause[] => {
+function* ofChanges({ around, changed, countedAt }: NightEvidence): Effects {
+  for (const one of changed) {
     const { key, sharers, before, after, sourceTime, requestId, index } = one;
     const cause: Cause = {
       kind: "changed-since-count",
@@ -539,8 +577,8 @@ function ofChanges({ around, changed, countedAt }: NightEvidence): OfCause[] {
         `The reservation ${shown(key)}${sharers > 1 ? " and its sharers" : ""} had ${before.total} rooms on the night when the count was made, and since ${sourceTime} ${after.total}.`,
       action: "Wait for the next count, or send the inventory of the night again.",
     };
-    const roomTypes = new Set([...before.rooms.keys(), ...after.rooms.keys()]);
-    return [...roomTypes].map((roomType) => {
+    const countedLater = around.nights.map((night) => (countedAt(night) ?? "") >= sourceTime);
+    for (const roomType of new Set([...before.rooms.keys(), ...after.rooms.keys()])) {
       const [then, now] = [before.rooms.get(roomType) ?? 0, after.rooms.get(roomType) ?? 0];
       // On nights that only one of the versions has, the other's rooms are those of that version.
       const rooms = plus(
@@ -548,12 +586,11 @@ function ofChanges({ around, changed, countedAt }: NightEvidence): OfCause[] {
         after.dates === null ? around.nothing() : around.stay(after.dates, after.isAbsent ? then : now),
         -1,
       );
-      for (const [place, night] of around.nights.entries())
-        if ((countedAt(night) ?? "") >= sourceTime) rooms[place] = 0;
+      for (const [place, isLater] of countedLater.entries()) if (isLater) rooms[place] = 0;
       rooms[around.at] = boundedRooms(then - now);
-      return { cause, roomType, rooms, isGroup: one.isGroup };
-    });
-  });
+      yield [{ cause, roomType, rooms, isGroup: one.isGroup }];
+    }
+  }
 }
 
 const WITHHELD = {
@@ -595,15 +632,19 @@ const WITHHELD = {
   { kind: FindingKind; prior: number; action: string; message: (record: WithheldRecord) => string }
 >;
 
+/** Stays of one such record, and rows of its reservation, that are compared: a hostile one may have thousands. */
+const STAYS_MAX = 20;
+
 /** Bits for a record whose dates or room type cannot be read. */
 const UNREADABLE = 1;
 
 /** Records that do not count, as if they did. */
-function ofWithheld(evidence: NightEvidence): OfCause[] {
+function* ofWithheld(evidence: NightEvidence): Effects {
   const { around, withheld, reservations } = evidence;
   const byId = Map.groupBy(reservations, ({ reservationId }) => reservationId);
-  return withheld.flatMap((record): OfCause[] => {
-    const { reason, resource, key, requestId, index, stays, deducts, current } = record;
+  for (const record of withheld) {
+    const { reason, resource, key, requestId, index, deducts, current } = record;
+    const stays = record.stays.slice(0, STAYS_MAX);
     const { kind, prior, action, message } = WITHHELD[reason];
     const own = { resource, key: key ?? "", requestId, index };
     const records: FindingRecord[] = current === null ? [own] : [own, { ...own, ...current.place }];
@@ -616,8 +657,11 @@ function ofWithheld(evidence: NightEvidence): OfCause[] {
       message: () => message(record),
       action,
     };
-    if (record.sold !== null) return ofOtherCount(evidence, cause, record.sold);
-    const rows = byId.get(key ?? "") ?? [];
+    if (record.sold !== null) {
+      yield ofOtherCount(evidence, cause, record.sold);
+      continue;
+    }
+    const rows = (byId.get(key ?? "") ?? []).slice(0, STAYS_MAX);
     const rooms = new Map<string | null, number[]>();
     const of = (roomType: string | null) => {
       const known = rooms.get(roomType) ?? around.nothing();
@@ -633,7 +677,7 @@ function ofWithheld(evidence: NightEvidence): OfCause[] {
       if (stay !== undefined) plus(of(stay.roomType), around.stay(current.dates, stay.rooms), -1);
     }
     const isGroup = stays[0] === undefined ? null : isGrouped(stays[0]);
-    return [...rooms].map(([roomType, vector]) => {
+    yield [...rooms].map(([roomType, vector]) => {
       const { all } = evidence.differencesOf(roomType);
       return {
         cause,
@@ -642,7 +686,7 @@ function ofWithheld(evidence: NightEvidence): OfCause[] {
         isGroup,
       };
     });
-  });
+  }
 }
 
 /** The hotel knows a real departure: the nights from the first that a stay does not fit are beyond it. */
@@ -669,9 +713,9 @@ function ofOtherCount(
 }
 
 /** What an inventory record says against itself. */
-function ofCount(evidence: NightEvidence): OfCause[] {
+function* ofCount(evidence: NightEvidence): Effects {
   const { around, report } = evidence;
-  if (report === undefined) return [];
+  if (report === undefined) return;
   const place = { requestId: report.request_id, index: report.record_index };
   const night = around.nights[around.at] as string;
   const about = {
@@ -681,7 +725,7 @@ function ofCount(evidence: NightEvidence): OfCause[] {
     action: "Correct the inventory of the night and send it again.",
   } as const;
   const repeated = new Map(report.repeated.map(({ unit, sold }) => [unit, sold]));
-  return report.rooms.flatMap(({ unit: roomType, counts }): OfCause[] => {
+  for (const { unit: roomType, counts } of report.rooms) {
     const { sold, transient, grouped, capacity = null } = counts;
     const found: OfCause[] = [];
     const add = (rooms: number, isProof: boolean, prior: number, message: () => string) =>
@@ -727,17 +771,19 @@ function ofCount(evidence: NightEvidence): OfCause[] {
         4,
         () => `More of ${shown(roomType)} are sold (${sold}) than there are (${capacity}).`,
       );
-    return found;
-  });
+    yield found;
+  }
 }
 
-/** Reservations whose causes are derived at once. */
-const AT_ONCE = 500;
+/** Effects of one derivation; a hostile night has more, a hotel's far fewer. */
+const EFFECTS_MAX = 10_000;
 
-/** Every possible cause of the night's differences, in parts between which other work may be done. */
-export function* causesOf(evidence: NightEvidence): Generator<OfCause[], void> {
+/**
+ * The possible causes of the night's differences, in parts between which other work may be done. Of blocks, only those of room types that
+ * differ.
+ */
+export function* causesOf(evidence: NightEvidence, differing: ReadonlySet<string | null>): Effects {
   const { at } = evidence.around;
-  const ofNight = (effects: readonly OfCause[]) => effects.filter(({ rooms }) => rooms[at] !== 0);
   for (const derive of [
     ofCount,
     ofShares,
@@ -746,11 +792,17 @@ export function* causesOf(evidence: NightEvidence): Generator<OfCause[], void> {
     ofRoomNumbers,
     ofOverlaps,
     ofRoomTypes,
-  ])
-    yield ofNight(derive(evidence));
-  for (const derive of [ofBlocks, ofChanges, ofWithheld]) yield ofNight(derive(evidence));
-  for (let from = 0; from < evidence.reservations.length; from += AT_ONCE) {
-    const some = { ...evidence, reservations: evidence.reservations.slice(from, from + AT_ONCE) };
-    for (const derive of [ofStatus, ofKindsOfStay]) yield ofNight(derive(some));
+    ofBlocks,
+    ofChanges,
+    ofWithheld,
+    ofStatus,
+    ofKindsOfStay,
+  ]) {
+    let left = EFFECTS_MAX;
+    for (const effects of derive(evidence, differing)) {
+      yield effects.filter(({ rooms }) => rooms[at] !== 0).slice(0, left);
+      left -= effects.length;
+      if (left <= 0) break;
+    }
   }
 }

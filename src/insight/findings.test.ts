@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { WorkPauses } from "../platform/runtime/work-pauses.ts";
 import { type NightEvidence, NightsAround } from "./causes.ts";
 import { findingsOf } from "./findings.ts";
+import { listedAround } from "./night-differences.ts";
 import { type NightReservation, settleNight } from "./night-rooms.ts";
+import { rivalryOf } from "./rank-causes.ts";
 import type { ReportedNight } from "./reconciliation.ts";
 
 const NIGHT = "2026-07-14";
@@ -193,6 +196,140 @@ test("a night with very many candidates takes work that grows with their number,
   const [few, many] = [await workOf(500), await workOf(5_000)];
   assert.ok(many.reads <= 10 * few.reads, `${few.reads} and ${many.reads} reads`);
   assert.ok(many.turns >= 20, `${many.turns} turns of the event loop`);
+});
+
+/** An object whose property counts how often it is read. */
+function counting<Of extends object>(of: Of, name: keyof Of, count: () => void): Of {
+  const value = of[name];
+  return Object.defineProperty({ ...of }, name, {
+    enumerable: true,
+    get: () => {
+      count();
+      return value;
+    },
+  });
+}
+
+/** A night on which so many room types differ by one room, and what is read of them. */
+function nightOf(roomTypes: number, onWork = () => 0) {
+  const units = Array.from({ length: roomTypes }, (_, number) => `T${number}`);
+  const work = { reads: 0, longest: 0, inTurn: 0 };
+  const around = new NightsAround(NIGHT, 31);
+  const counts = { sold: 1, transient: null, grouped: null, capacity: null };
+  const rooms = units.map((unit) => counting({ unit, counts }, "unit", () => (work.reads += 1)));
+  const differencesOf = () => {
+    work.inTurn += 1;
+    onWork();
+    work.longest = Math.max(work.longest, work.inTurn);
+    return { all: around.nights.map((night) => (night === NIGHT ? 1 : 0)), parts: null };
+  };
+  return { units, work, more: { report: { ...report(), rooms }, differencesOf } };
+}
+
+test("a night on which very many room types differ takes work that grows with their number, in short pieces", async (t) => {
+  // A clock on which the differences of a room type take 0.05 ms, and nothing else takes time.
+  let now = 0;
+  t.mock.method(performance, "now", () => now);
+  const workOf = async (count: number) => {
+    const { units, work, more } = nightOf(count, () => (now += 0.05));
+    let isRunning = true;
+    const turn = () => {
+      work.inTurn = 0;
+      if (isRunning) setImmediate(turn);
+    };
+    setImmediate(turn);
+    const { findings, findingCount } = await findingsOf(evidence(1, more), units);
+    isRunning = false;
+    assert.equal(findings.length, 100);
+    assert.equal(findingCount, 2 * count);
+    return work;
+  };
+  const [few, many] = [await workOf(100), await workOf(1_000)];
+  // Of the listed findings alone, a room type's count is sought among all.
+  assert.ok(many.reads <= 15 * few.reads, `${few.reads} and ${many.reads} reads`);
+  assert.ok(many.longest <= 100, `${many.longest} differences in one piece`);
+});
+
+test("whether inventory lists a room type is looked up, not sought again for each", () => {
+  let reads = 0;
+  const rooms = nightOf(100).more.report.rooms.map(({ unit, counts }) =>
+    counting({ unit, counts }, "unit", () => (reads += 1)),
+  );
+  const isListed = listedAround(Array.from({ length: 63 }, () => ({ rooms })));
+  for (let number = 0; number < 1_000; number += 1) assert.equal(isListed(`T${number}`), number < 100);
+  assert.equal(reads, 63 * 100);
+});
+
+test("a cause of very many room types is weighed against its others once", async () => {
+  const readsOf = async (count: number) => {
+    let reads = 0;
+    const cause = { kind: "unmapped-label", isProof: false, prior: 1, changedAt: "" };
+    const effects = Array.from({ length: count }, (_, number) =>
+      counting({ cause, roomType: `T${number}`, rooms: [1], isGroup: null }, "roomType", () => (reads += 1)),
+    );
+    const differences = { all: [1], parts: null };
+    const { elsewhere } = await rivalryOf(effects, () => differences, new WorkPauses());
+    for (const effect of effects) assert.equal(elsewhere(effect), count - 1);
+    return reads;
+  };
+  assert.ok((await readsOf(1_000)) <= 10 * (await readsOf(100)));
+});
+
+test("of a record that does not count, a bounded number of stays and of its reservation's rows is compared", async () => {
+  let reads = 0;
+  const stays = Array.from({ length: 1_000 }, (_, number) => {
+    const dates = { arrival: NIGHT, departure: NIGHT, rooms: 1, isGuess: true };
+    const stay = { roomType: `T${number}`, group: null, roomNumber: null, ...dates };
+    return counting(stay, "roomType", () => (reads += 1));
+  });
+  const about = { reason: "rejected", resource: "reservations", why: "", deducts: true } as const;
+  const withheld = Array.from({ length: 50 }, (_, number) => ({
+    ...about,
+    ...at("rejecting", number),
+    key: `R${number}`,
+    stays,
+    sold: null,
+    current: null,
+  }));
+  const rows = Array.from({ length: 1_000 }, (_, number) =>
+    counting(reservation("R0", { counted: 0, roomType: `T${number}` }), "departure", () => (reads += 1)),
+  );
+  const { units, more } = nightOf(100);
+  const { findingCount } = await findingsOf(evidence(1, { ...more, withheld, reservations: rows }), units);
+  assert.ok(reads <= 50 * 20 + 10 * 1_000, `${reads} reads`);
+  assert.ok(findingCount <= 50 * 20 + 2 * 100, `${findingCount} findings`);
+});
+
+test("only blocks of room types that differ are compared with the nights around, and a bounded number", async () => {
+  const blocksOf = (count: number, roomTypeOf: (number: number) => string) =>
+    Array.from({ length: count }, (_, number) => ({
+      night: NIGHT,
+      group: `G${number}`,
+      status: "DEFINITE",
+      roomType: roomTypeOf(number),
+      blocks: 1,
+      pickedUp: null,
+      originalBlocks: null,
+      releasedAfterCutoff: 0,
+      holds: true,
+      unpicked: 1,
+      subgroupBlocks: 0,
+    }));
+  const masters = { get: (group: string) => ({ group, ...at("groups") }) };
+  const findingsOfBlocks = async (roomTypeOf: (number: number) => string, count: number) => {
+    let calls = 0;
+    const blocks = new Map([[NIGHT, blocksOf(count, roomTypeOf)]]);
+    const pickedUp = () => {
+      calls += 1;
+      return 0;
+    };
+    const more = { blocks, pickedUp, masters: masters as unknown as NightEvidence["masters"] };
+    return { ...(await findingsOf(evidence(1, more), ["DLX"])), calls: () => calls };
+  };
+  assert.equal((await findingsOfBlocks((number) => `T${number}`, 5_000)).calls(), 0);
+  const { findings, findingCount } = await findingsOfBlocks(() => "DLX", 5_000);
+  assert.ok(findings.some(({ kind }) => kind === "unpicked-block-counted"));
+  assert.ok(findingCount <= 2_002, `${findingCount} findings`);
 });
 
 test("a share is one room, listed under its smallest id, with the highest number of sharers that any record states", async () => {

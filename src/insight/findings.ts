@@ -1,3 +1,4 @@
+import { WorkPauses } from "../platform/runtime/work-pauses.ts";
 import { type Cause, causesOf, type NightEvidence, type OfCause } from "./causes.ts";
 import type { Finding } from "./finding.ts";
 import {
@@ -7,6 +8,7 @@ import {
   rivalryOf,
   type Unexplained,
 } from "./rank-causes.ts";
+import type { ReportedNight } from "./reconciliation.ts";
 
 const shown = (text: string | null): string => JSON.stringify((text ?? "").slice(0, 64));
 
@@ -34,12 +36,11 @@ const FINDINGS_MAX = 100;
 
 /** A difference that no record explains: a reservation that was never received, or a wrong count. */
 function ofUnexplained(
-  evidence: NightEvidence,
+  around: NightEvidence["around"],
+  report: ReportedNight,
   { roomType, rooms, nights }: Unexplained,
   isMissing: boolean,
 ): Finding[] {
-  const { report, around } = evidence;
-  if (report === undefined) return [];
   const night = around.nights[around.at] as string;
   const place = { requestId: report.request_id, index: report.record_index };
   const about = {
@@ -67,10 +68,9 @@ function ofUnexplained(
   return isMissing ? [missing, wrong] : [wrong, missing];
 }
 
-/** Room types whose combinations are searched; of further ones, which only a hostile feed has, single causes are ranked. */
+/** Room types that are explained, those that differ most, and of which combinations are searched. Only a hostile feed has more. */
+const ROOM_TYPES_MAX = 1_000;
 const COMBINED_TYPES_MAX = 12;
-
-const pause = () => new Promise((resume) => setImmediate(resume));
 
 /**
  * Possible explanations of a night's differences between inventory and reservations, by room type, the likeliest first: proofs, then what
@@ -81,30 +81,32 @@ export async function findingsOf(
   roomTypes: readonly (string | null)[],
 ): Promise<{ readonly findings: readonly Finding[]; readonly findingCount: number }> {
   const { around } = evidence;
-  const differenceOf = (roomType: string | null) => evidence.differencesOf(roomType).all[around.at] as number;
-  const differing = roomTypes
-    .filter((roomType) => Math.abs(differenceOf(roomType)) > 0)
-    .sort(
-      (one, other) =>
-        Math.abs(differenceOf(other)) - Math.abs(differenceOf(one)) ||
-        differenceOf(other) - differenceOf(one),
-    );
-  if (differing.length === 0) return { findings: [], findingCount: 0 };
-  const effects: OfCause[] = [];
-  for (const some of causesOf(evidence)) {
-    for (const effect of some) effects.push(effect);
-    await pause();
+  const pauses = new WorkPauses();
+  const known: { readonly roomType: string | null; readonly rooms: number }[] = [];
+  for (const roomType of roomTypes) {
+    const rooms = evidence.differencesOf(roomType).all[around.at] as number;
+    if (Math.abs(rooms) > 0) known.push({ roomType, rooms });
+    if (pauses.isDue) await pauses.pause();
   }
-  const rivalry = rivalryOf(effects, evidence.differencesOf);
+  if (known.length === 0) return { findings: [], findingCount: 0 };
+  const differing = known
+    .sort((one, other) => Math.abs(other.rooms) - Math.abs(one.rooms) || other.rooms - one.rooms)
+    .slice(0, ROOM_TYPES_MAX)
+    .map(({ roomType }) => roomType);
+  const effects: OfCause[] = [];
+  for (const some of causesOf(evidence, new Set(differing))) {
+    for (const effect of some) effects.push(effect);
+    if (pauses.isDue) await pauses.pause();
+  }
+  const rivalry = await rivalryOf(effects, evidence.differencesOf, pauses);
   const byRoomType = Map.groupBy(effects, ({ roomType }) => roomType);
   const ranked: RankedRoomType<Cause>[] = [];
   for (const [place, roomType] of differing.entries()) {
     const own = byRoomType.get(roomType) ?? [];
     const combines = place < COMBINED_TYPES_MAX;
-    ranked.push(
-      await rankRoomType(roomType, own, evidence.differencesOf(roomType), around.at, rivalry, combines),
-    );
-    if (combines) await pause();
+    const differences = evidence.differencesOf(roomType);
+    ranked.push(await rankRoomType(roomType, own, differences, around.at, rivalry, combines, pauses));
+    if (pauses.isDue) await pauses.pause();
   }
   return listed(evidence, ranked);
 }
@@ -132,16 +134,20 @@ function listed(evidence: NightEvidence, ranked: readonly RankedRoomType<Cause>[
       if (effect !== undefined && !isProof(effect)) name(effect, leading);
     }
   const isNamed = (one: { readonly effect: OfCause }) => named.has(one.effect.cause);
-  const others = ranked
-    .flatMap((one) => one.others.filter((other) => !isProof(other)))
-    .sort((one, other) => Number(isNamed(one)) - Number(isNamed(other)));
-  const first = [...proofs, ...leading, ...again].map((one) => findingOf(one, around));
-  const unexplained = ranked.flatMap(({ unexplained: left, isMissing }) =>
-    left === undefined ? [] : ofUnexplained(evidence, left, isMissing),
+  const others = ranked.flatMap((one) => one.others.filter((other) => !isProof(other)));
+  const rest = [...others.filter((one) => !isNamed(one)), ...others.filter(isNamed)];
+  const first = [...proofs, ...leading, ...again];
+  const { report } = evidence;
+  const left = ranked.flatMap(({ unexplained, isMissing }) =>
+    report === undefined || unexplained === undefined ? [] : [{ report, unexplained, isMissing }],
   );
-  const rest = others.slice(0, FINDINGS_MAX).map((one) => findingOf(one.fit(), around));
-  return {
-    findings: [...first, ...unexplained, ...rest].slice(0, FINDINGS_MAX),
-    findingCount: first.length + unexplained.length + others.length,
-  };
+  // Texts are written only of what is listed.
+  const few = <Item>(items: readonly Item[]) => items.slice(0, FINDINGS_MAX);
+  const listedOnes = [
+    ...few(first).map((one) => findingOf(one, around)),
+    ...few(left).flatMap((one) => ofUnexplained(around, one.report, one.unexplained, one.isMissing)),
+    ...few(rest).map((one) => findingOf(one.fit(), around)),
+  ];
+  const missing = left.filter(({ unexplained }) => unexplained.rooms > 0).length;
+  return { findings: few(listedOnes), findingCount: first.length + left.length + missing + rest.length };
 }

@@ -70,7 +70,7 @@ async function ask(
   const { queryContext, answer } = await onQueryContext(pool, question, (client, queryContext) =>
     insight.answer({ client, question, queryContext, start, limit, parameters }),
   );
-  return { result: answer, ...queryContext };
+  return { result: typeof answer === "function" ? await answer() : answer, ...queryContext };
 }
 
 async function answer(

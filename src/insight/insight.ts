@@ -57,7 +57,8 @@ export interface Insight {
   notAsked?(parameters: InsightParameters): readonly string[];
   /** The answer for a property unknown to Bellhop; by default no items. */
   nothing?(parameters: InsightParameters, settings: PropertySettings): InsightResult;
-  answer(asked: Asked): Promise<InsightResult>;
+  /** A function computes the answer after the transaction, from what was read in it. */
+  answer(asked: Asked): Promise<InsightResult | (() => Promise<InsightResult>)>;
 }
 
 /** An example item, by room type. */

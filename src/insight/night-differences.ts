@@ -1,6 +1,7 @@
+import { WorkPauses } from "../platform/runtime/work-pauses.ts";
 import type { SettledRooms } from "./night-rooms.ts";
 import type { Differences } from "./rank-causes.ts";
-import type { NightSums } from "./reconciliation.ts";
+import type { NightSums, ReportedNight } from "./reconciliation.ts";
 
 /** A hotel's transient and group rooms follow the same rule as its reservations if they agree on so many of the nights that do not differ. */
 const AGREEING = 0.8;
@@ -39,21 +40,29 @@ function differencesOf(
 }
 
 /** Rooms on the books of a night, group and room type. */
-export function pickedUpOf(
+export async function pickedUpOf(
   settled: ReadonlyMap<string, readonly SettledRooms[]>,
-): (night: string, group: string, roomType: string | null) => number {
-  const keyOf = (group: string, roomType: string | null) => JSON.stringify([group, roomType]);
-  const nights = new Map<string, ReadonlyMap<string, number>>();
-  return (night, group, roomType) => {
-    let rooms = nights.get(night);
-    if (rooms === undefined) {
-      rooms = new Map(
-        (settled.get(night) ?? []).flatMap(({ block_group: of, room_type, rooms: count }) =>
-          of === null ? [] : [[keyOf(of, room_type), count]],
-        ),
-      );
-      nights.set(night, rooms);
-    }
-    return rooms.get(keyOf(group, roomType)) ?? 0;
-  };
+): Promise<(night: string, group: string, roomType: string | null) => number> {
+  const pauses = new WorkPauses();
+  const nights = new Map<string, Map<string, Map<string | null, number>>>();
+  for (const [night, rows] of settled) {
+    const groups = new Map<string, Map<string | null, number>>();
+    nights.set(night, groups);
+    for await (const some of pauses.inParts(rows))
+      for (const { block_group: group, room_type, rooms } of some) {
+        if (group === null) continue;
+        const roomTypes = groups.get(group) ?? new Map<string | null, number>();
+        groups.set(group, roomTypes.set(room_type, rooms));
+      }
+  }
+  return (night, group, roomType) => nights.get(night)?.get(group)?.get(roomType) ?? 0;
+}
+
+/** Whether inventory names a room type on any of the nights. */
+export function listedAround(
+  reports: Iterable<Pick<ReportedNight, "rooms"> | undefined>,
+): (roomType: string) => boolean {
+  const listed = new Set<string | null>();
+  for (const report of reports) for (const { unit } of report?.rooms ?? []) listed.add(unit);
+  return (roomType) => listed.has(roomType);
 }

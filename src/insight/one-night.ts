@@ -6,12 +6,12 @@ import { FINDING } from "./finding.ts";
 import { findingsOf } from "./findings.ts";
 import type { Asked, Insight, InsightResult } from "./insight.ts";
 import { readNightDetails } from "./night-details.ts";
-import { differencesAround, pickedUpOf } from "./night-differences.ts";
+import { differencesAround, listedAround, pickedUpOf } from "./night-differences.ts";
 import { NIGHT_RESERVATION_FIELDS, type NightReservation, readNightReservations } from "./night-rooms.ts";
 import { laidOutOf } from "./paging.ts";
 import { NIGHT_PARAMETERS } from "./parameters.ts";
 import { pointInTimeOf, QuestionTooLarge } from "./question.ts";
-import { NIGHT_EXAMPLE, NIGHT_FIELDS, NightSums, reconcile } from "./reconciliation.ts";
+import { NIGHT_EXAMPLE, NIGHT_FIELDS, NIGHT_ROOM_TYPES_MAX, NightSums, reconcile } from "./reconciliation.ts";
 import { readWithheldRecords } from "./withheld-records.ts";
 
 const NIGHTS_AROUND = 31;
@@ -32,12 +32,12 @@ export type NightReconciliation = ValuesOf<typeof FIELDS> & {
 
 /**
  * Explains one night: reported and rebuilt rooms by room type, the reservations and records behind them, and possible explanations of the
- * difference. With the receipt clock, lists the records that were quarantined then.
+ * difference, which are sought after the transaction. With the receipt clock, lists the records that were quarantined then.
  */
 async function reconcileNight(
   { client, question, queryContext }: Asked,
   stayDate: string,
-): Promise<NightReconciliation> {
+): Promise<() => Promise<NightReconciliation>> {
   const { property } = question;
   const { statuses } = queryContext;
   const at = pointInTimeOf(question);
@@ -48,11 +48,11 @@ async function reconcileNight(
   for await (const one of nights) sums.set(one.night, one);
   const reservations = await readNightReservations(client, property, stayDate, at, statuses);
   const asked = sums.get(stayDate) ?? new NightSums(stayDate);
-  const roomTypes = asked.byRoomType();
+  const roomTypes = asked.byRoomType(NIGHT_ROOM_TYPES_MAX);
   const answer = { night: asked.total(), roomTypes, reservations };
   const differs = (roomType: string | null) => (asked.differenceOf(roomType) ?? 0) !== 0;
   const differing = roomTypes.flatMap(({ roomType = null }) => (differs(roomType) ? [roomType] : []));
-  if (differing.length === 0) return { ...answer, findings: [], findingCount: 0 };
+  if (differing.length === 0) return async () => ({ ...answer, findings: [], findingCount: 0 });
   const around = new NightsAround(stayDate, NIGHTS_AROUND);
   const { report } = asked;
   const counted = { countedAt: report?.source_time, differs };
@@ -66,23 +66,23 @@ async function reconcileNight(
     withheld: await readWithheldRecords(client, question, stayDate, at, statuses, found.once),
     blocks,
     masters,
-    pickedUp: pickedUpOf(settled),
+    pickedUp: await pickedUpOf(settled),
     differencesOf: differencesAround(around.nights, sums),
     countedAt: (night: string) => sums.get(night)?.report?.source_time,
-    isListed: (roomType: string) =>
-      [...sums.values()].some((one) => one.report?.rooms.some(({ unit }) => unit === roomType)),
+    isListed: listedAround([...sums.values()].map((one) => one.report)),
   };
-  return { ...answer, ...(await findingsOf(evidence, differing)) };
+  return async () => ({ ...answer, ...(await findingsOf(evidence, differing)) });
 }
 
-/** A page of a night's reservations; the position is an offset. */
+/** A page of a night's reservations; the position is an offset. The first page has the room types. */
 function pageOf(
-  { reservations, ...beside }: NightReconciliation,
+  { reservations, ...of }: NightReconciliation,
   start: Position | null,
   limit: number,
 ): InsightResult {
   const end = Number(start?.[0] ?? 0) + limit;
   const items = reservations.slice(end - limit, end);
+  const beside = start === null ? of : { ...of, roomTypes: [] };
   return { items, next: end < reservations.length ? [end] : null, beside };
 }
 
@@ -91,7 +91,7 @@ export const night: Insight = {
   operationId: "readReconciledNight",
   summary: "Explain one stay date",
   description:
-    "The reservations of a night, and findings that may explain its difference. Every page has all findings; CSV has the reservations.",
+    "The reservations of a night, and findings that may explain its difference. Every page has all findings, the first one the room types; CSV has the reservations.",
   parameters: NIGHT_PARAMETERS,
   item: {
     name: "NightReservationItem",
@@ -111,6 +111,8 @@ export const night: Insight = {
     const night = new NightSums(parameters.givenText("stayDate")).total();
     return { items: [], next: null, beside: { night, roomTypes: [], findings: [], findingCount: 0 } };
   },
-  answer: async (asked) =>
-    pageOf(await reconcileNight(asked, asked.parameters.givenText("stayDate")), asked.start, asked.limit),
+  answer: async (asked) => {
+    const explain = await reconcileNight(asked, asked.parameters.givenText("stayDate"));
+    return async () => pageOf(await explain(), asked.start, asked.limit);
+  },
 };

@@ -1,3 +1,5 @@
+import type { WorkPauses } from "../platform/runtime/work-pauses.ts";
+
 /**
  * Ranks the possible causes of a night's differences by description length: a cause costs its kind's prior and the choice among its rivals,
  * and saves what it explains of the nights around. So a cause that fits a whole run of nights comes before one of many that fit one night.
@@ -109,11 +111,6 @@ interface Scored<Cause extends RankedCause> {
   readonly cost: number;
 }
 
-const pause = () => new Promise((resume) => setImmediate(resume));
-
-/** Effects that are scored without a pause. */
-const SCORED_AT_ONCE = 2_000;
-
 /** What a ranking knows of all effects of the night. */
 export interface Rivalry<Cause extends RankedCause> {
   /** Room nights explained by the cause's effects on other room types. */
@@ -126,6 +123,7 @@ async function score<Cause extends RankedCause>(
   effects: readonly Effect<Cause>[],
   differences: Differences,
   { elsewhere, countOf }: Rivalry<Cause>,
+  pauses: WorkPauses,
 ): Promise<Scored<Cause>[]> {
   const scored: Scored<Cause>[] = [];
   for (const effect of effects) {
@@ -133,7 +131,7 @@ async function score<Cause extends RankedCause>(
     const rivals = Math.log2(countOf(effect.cause));
     const price = effect.cause.prior + rivals + parts - SAVED * elsewhere(effect);
     scored.push({ effect, price, cost: price - SAVED * gainOf(differences.all, effect.rooms) });
-    if (scored.length % SCORED_AT_ONCE === 0) await pause();
+    if (pauses.isDue) await pauses.pause();
   }
   return scored;
 }
@@ -241,10 +239,11 @@ export async function rankRoomType<Cause extends RankedCause>(
   at: number,
   rivalry: Rivalry<Cause>,
   combines: boolean,
+  pauses: WorkPauses,
 ): Promise<RankedRoomType<Cause>> {
   const difference = differences.all[at] as number;
   const fits = ({ effect }: Scored<Cause>) => explains(difference, effect.rooms[at] as number);
-  const scored = (await score(effects, differences, rivalry)).sort(compare);
+  const scored = (await score(effects, differences, rivalry, pauses)).sort(compare);
   const fitting = scored.filter(fits);
   const against = scored.filter((one) => !fits(one)).slice(0, COMBINED_AGAINST);
   const pool = combines ? [...fitting.slice(0, COMBINED - against.length), ...against] : fitting.slice(0, 1);
@@ -266,18 +265,27 @@ export async function rankRoomType<Cause extends RankedCause>(
 
 const nameOf = ({ alike, kind }: RankedCause) => alike ?? kind;
 
+/** What a cause gains on all room types, and on each. */
+interface Gains {
+  all: number;
+  readonly own: Map<string | null, number>;
+}
+
 /** Compares all effects of a night. Those of one cause follow each other. */
-export function rivalryOf<Cause extends RankedCause>(
+export async function rivalryOf<Cause extends RankedCause>(
   effects: readonly Effect<Cause>[],
   differencesOf: (roomType: string | null) => Differences,
-): Rivalry<Cause> {
-  const several = new Map<Cause, { readonly effect: Effect<Cause>; readonly gain: number }[]>();
+  pauses: WorkPauses,
+): Promise<Rivalry<Cause>> {
+  const several = new Map<Cause, Gains>();
   const counts = new Map<string, number>();
   let last: Effect<Cause> | undefined;
-  const add = (effect: Effect<Cause>) => {
-    const gains = several.get(effect.cause) ?? [];
-    gains.push({ effect, gain: gainOf(differencesOf(effect.roomType).all, effect.rooms) });
-    several.set(effect.cause, gains);
+  const add = ({ cause, roomType, rooms }: Effect<Cause>) => {
+    const gains = several.get(cause) ?? { all: 0, own: new Map() };
+    const gain = gainOf(differencesOf(roomType).all, rooms);
+    gains.all += gain;
+    gains.own.set(roomType, (gains.own.get(roomType) ?? 0) + gain);
+    several.set(cause, gains);
   };
   for (const effect of effects) {
     const { cause } = effect;
@@ -287,13 +295,12 @@ export function rivalryOf<Cause extends RankedCause>(
       add(effect);
     }
     last = effect;
+    if (pauses.isDue) await pauses.pause();
   }
   return {
-    elsewhere: (effect) => {
-      let sum = 0;
-      for (const other of several.get(effect.cause) ?? [])
-        if (other.effect !== effect && other.effect.roomType !== effect.roomType) sum += other.gain;
-      return sum;
+    elsewhere: ({ cause, roomType }) => {
+      const gains = several.get(cause);
+      return gains === undefined ? 0 : gains.all - (gains.own.get(roomType) ?? 0);
     },
     countOf: (cause) => counts.get(nameOf(cause)) ?? 1,
   };

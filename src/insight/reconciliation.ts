@@ -1,6 +1,7 @@
 import { addDays } from "#contract/dates.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
 import type { PositionShape } from "../platform/http/position.ts";
+import { WorkPauses } from "../platform/runtime/work-pauses.ts";
 import { type BlockNight, type GroupMaster, readGroupBlocks } from "./blocks.ts";
 import * as field from "./fields.ts";
 import { type Asked, exampleOf, type Insight } from "./insight.ts";
@@ -46,13 +47,20 @@ const ITEM = {
 /** Reported and rebuilt rooms of a night, of one room type or of all together. */
 export type ReconciledNight = field.ItemBy<(typeof ITEM)["fields"], "roomType">;
 
+/** Room types of one night that are listed and whose differences are explained; no hotel has as many. */
+export const NIGHT_ROOM_TYPES_MAX = 10_000;
+
 /** An answer's fields about the night itself. */
 export const NIGHT_FIELDS = {
   night: field.objectField("All room types of the night together.", {
     stayDate: field.stayDate,
     ...SUM_FIELDS,
   }),
-  roomTypes: field.listField("The night by room type.", 10_000, field.component<ReconciledNight>(ITEM.name)),
+  roomTypes: field.listField(
+    "The night by room type, on the first page; empty on others.",
+    NIGHT_ROOM_TYPES_MAX,
+    field.component<ReconciledNight>(ITEM.name),
+  ),
 };
 export const NIGHT_EXAMPLE = {
   night: exampleOf({ ...ITEM, fields: { stayDate: field.stayDate, ...SUM_FIELDS } }),
@@ -90,19 +98,24 @@ export class NightSums {
   readonly report: ReportedNight | undefined;
   readonly #sums = new Map<string | null, Sum>();
 
-  constructor(
-    night: string,
-    report?: ReportedNight,
-    settled: readonly SettledRooms[] = [],
-    blocks: readonly BlockNight[] = [],
-  ) {
+  constructor(night: string, report?: ReportedNight) {
     this.night = night;
     this.report = report;
     for (const { unit, counts } of report?.rooms ?? []) this.#sums.set(unit, { ...nothing(), ...counts });
-    for (const { room_type, block_group, rooms } of settled)
-      this.#of(room_type)[block_group === null ? "rebuiltTransient" : "rebuiltGroup"] += rooms;
-    for (const { roomType, unpicked } of blocks)
-      if (unpicked !== 0) this.#of(roomType).unpickedBlocks += unpicked;
+  }
+
+  async add(
+    settled: readonly SettledRooms[],
+    blocks: readonly BlockNight[],
+    pauses: WorkPauses,
+  ): Promise<this> {
+    for await (const some of pauses.inParts(settled))
+      for (const { room_type, block_group, rooms } of some)
+        this.#of(room_type)[block_group === null ? "rebuiltTransient" : "rebuiltGroup"] += rooms;
+    for await (const some of pauses.inParts(blocks))
+      for (const { roomType, unpicked } of some)
+        if (unpicked !== 0) this.#of(roomType).unpickedBlocks += unpicked;
+    return this;
   }
 
   #of(roomType: string | null): Sum {
@@ -131,9 +144,9 @@ export class NightSums {
     return { transient: transient - rebuiltTransient, grouped: grouped - rebuiltGroup };
   }
 
-  /** Every room type named by inventory, a reservation or a block. */
-  byRoomType(): ReconciledNight[] {
-    return [...this.#sums]
+  /** The room types named by inventory, a reservation or a block; of more than `most`, those of inventory first. */
+  byRoomType(most = Number.POSITIVE_INFINITY): ReconciledNight[] {
+    return [...this.#sums.entries().take(most)]
       .sort(([one], [other]) => compareCodes(one, other))
       .map(([roomType, sum]) => this.#itemOf(sum, { roomType }));
   }
@@ -204,10 +217,12 @@ export async function reconcile(
   async function* sums(): AsyncGenerator<NightSums, void, undefined> {
     const inventory = readInventory(on, question, window, COLUMNS, true);
     let next = await inventory.next();
+    const pauses = new WorkPauses();
     for (let night = window.first; night <= window.last; night = addDays(night, 1)) {
       const report = next.done !== true && next.value.night === night ? next.value : undefined;
       if (report !== undefined) next = await inventory.next();
-      yield new NightSums(night, report, settledOf.get(night), blocks.get(night));
+      const rooms = new NightSums(night, report);
+      yield await rooms.add(settledOf.get(night) ?? [], blocks.get(night) ?? [], pauses);
       // The next day would have a five-digit year.
       if (night === "9999-12-31") return;
     }

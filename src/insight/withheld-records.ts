@@ -31,8 +31,7 @@ const UNCOUNTED_MAX = 200;
 const PARSED_MAX = 8 * 1_048_576;
 const RECORD_MAX = 65_536;
 const PAUSE_AFTER = 131_072;
-/** Records whose stays are read without a pause, and stays with the night of one record: a hostile one may list a thousand. */
-const READ_AT_ONCE = 20;
+/** Stays with the night of one record: a hostile one may list a thousand. */
 const STAYS_MAX = 20;
 
 type Json = Readonly<Record<string, unknown>>;
@@ -93,7 +92,7 @@ export function roomsOf(record: Json): number {
 /** The stays of a reservation with the night, also those whose nights cannot be read for sure. */
 export function readStaysOf(record: Json, night: string): ReadStay[] {
   const rooms = roomsOf(record);
-  const stays = listOf(record["roomStays"]).flatMap((stay): ReadStay[] => {
+  return someStays(record, (stay) => {
     const [arrival, departure] = [dateOf(stay["arrivalDate"]), dateOf(stay["departureDate"])];
     const codes = {
       roomType: textOf(stay["roomTypeCode"]),
@@ -102,37 +101,47 @@ export function readStaysOf(record: Json, night: string): ReadStay[] {
       rooms,
     };
     if (arrival !== undefined && departure !== undefined && arrival < departure)
-      return arrival <= night && night < departure ? [{ ...codes, arrival, departure, isGuess: false }] : [];
-    if (arrival === undefined && departure === undefined) return [];
+      return arrival <= night && night < departure
+        ? { ...codes, arrival, departure, isGuess: false }
+        : undefined;
+    if (arrival === undefined && departure === undefined) return undefined;
     // Reversed dates, or only one of them.
     const [first, last] = [arrival ?? (departure as string), departure ?? (arrival as string)].sort() as [
       string,
       string,
     ];
     return first <= night && night <= last
-      ? [{ ...codes, arrival: first, departure: last, isGuess: true }]
-      : [];
+      ? { ...codes, arrival: first, departure: last, isGuess: true }
+      : undefined;
   });
-  return stays.slice(0, STAYS_MAX);
+}
+
+/** The first stays that are read as something. */
+function someStays(record: Json, read: (stay: Json) => ReadStay | undefined): ReadStay[] {
+  const stays: ReadStay[] = [];
+  for (const stay of listOf(record["roomStays"])) {
+    const found = read(stay);
+    if (found !== undefined) stays.push(found);
+    if (stays.length === STAYS_MAX) break;
+  }
+  return stays;
 }
 
 /** The record's stays that arrive and depart on the date. */
 function dayUseOf(record: Json, night: string): ReadStay[] {
   const rooms = roomsOf(record);
-  return listOf(record["roomStays"]).flatMap((stay) =>
+  return someStays(record, (stay) =>
     dateOf(stay["arrivalDate"]) === night && dateOf(stay["departureDate"]) === night
-      ? [
-          {
-            roomType: textOf(stay["roomTypeCode"]),
-            group: textOf(stay["groupBlockCode"]),
-            roomNumber: null,
-            arrival: night,
-            departure: night,
-            rooms,
-            isGuess: false,
-          },
-        ]
-      : [],
+      ? {
+          roomType: textOf(stay["roomTypeCode"]),
+          group: textOf(stay["groupBlockCode"]),
+          roomNumber: null,
+          arrival: night,
+          departure: night,
+          rooms,
+          isGuess: false,
+        }
+      : undefined,
   );
 }
 
@@ -311,7 +320,7 @@ export async function readWithheldRecords(
     ...(await seekUncounted(on, property, night)),
     ...(await seekRejected(on, asked, at)),
   ];
-  const read: { readonly of: Sought; readonly key: string | null; readonly record: Json }[] = [];
+  const read: ReadRecord[] = [];
   let next = 0;
   for await (const record of parsedRecords(on, sought)) {
     const of = sought[next] as Sought;
@@ -322,7 +331,7 @@ export async function readWithheldRecords(
       !(record["clientCode"] === clientCode && record["propertyCode"] === propertyCode)
     )
       continue;
-    read.push({ of, key: of.key ?? textOf(record[KEY_OF[of.resource].name]), record });
+    read.push(readRecord(of, record, night));
   }
   const unread = new Set(
     read.flatMap(({ of, key }) =>
@@ -333,10 +342,10 @@ export async function readWithheldRecords(
     versions.set(key, version);
   const seen = new Set<string>();
   const found: WithheldRecord[] = [];
-  for (const [number, { of, key, record }] of read.entries()) {
-    if (number % READ_AT_ONCE === 0) await new Promise((resume) => setImmediate(resume));
+  for (const one of read) {
+    const { of, key } = one;
     const version = of.resource === "reservations" && key !== null ? versions.get(key) : undefined;
-    const withheld = withheldOf(of, key, record, night, statuses, version);
+    const withheld = withheldOf(one, night, statuses, version);
     // A feed may send the same invalid record every night.
     const name = JSON.stringify([of.reason, of.resource, key ?? of.requestId]);
     if (withheld === undefined || seen.has(name)) continue;
@@ -346,11 +355,28 @@ export async function readWithheldRecords(
   return found;
 }
 
+/** What of a record is used. The records themselves, in memory all at once, would take many times their 8 MB. */
+interface ReadRecord extends Pick<WithheldRecord, "key" | "stays" | "sold"> {
+  readonly of: Sought;
+  readonly status: string | null;
+}
+
+function readRecord(of: Sought, record: Json, night: string): ReadRecord {
+  const key = of.key ?? textOf(record[KEY_OF[of.resource].name]);
+  const isReservation = of.resource === "reservations";
+  const staysOf = of.reason === "day-use" ? dayUseOf : readStaysOf;
+  return {
+    of,
+    key,
+    status: textOf(record["status"]),
+    stays: isReservation ? staysOf(record, night) : [],
+    sold: of.resource === "inventories" && key === night ? soldOf(record) : null,
+  };
+}
+
 /** Undefined if the record does not concern the night, or another version has replaced it. */
 function withheldOf(
-  { reason, resource, requestId, index, why }: Sought,
-  key: string | null,
-  record: Json,
+  { of: { reason, resource, requestId, index, why }, key, status, stays, sold }: ReadRecord,
   night: string,
   statuses: PropertyStatuses,
   version: VersionRow | undefined,
@@ -358,15 +384,12 @@ function withheldOf(
   const about = { reason, resource, key, requestId, index, why };
   if (resource === "groups") return undefined;
   if (resource === "inventories")
-    return key === night
-      ? { ...about, deducts: null, stays: [], sold: soldOf(record), current: null }
-      : undefined;
+    return sold === null ? undefined : { ...about, deducts: null, stays, sold, current: null };
   const isCurrent = version !== undefined && version.requestId === requestId && version.index === index;
   if (reason === "endless" || reason === "day-use") {
     // Of the instant.
     if (!isCurrent) return undefined;
   } else if (reason !== "stale" && version !== undefined && version.requestId > requestId) return undefined;
-  const status = textOf(record["status"]);
   const deducts = statuses.deducts("reservations", status);
   if (
     (reason === "endless" || reason === "day-use" || reason === "quarantined") &&
@@ -375,7 +398,6 @@ function withheldOf(
   )
     return undefined;
   if ((reason === "endless" || reason === "day-use") && deducts !== true) return undefined;
-  const stays = reason === "day-use" ? dayUseOf(record, night) : readStaysOf(record, night);
   const hasNight = version !== undefined && version.arrival <= night && night < version.departure;
   if (stays.length === 0 && !hasNight) return undefined;
   const current =

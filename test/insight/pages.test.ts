@@ -70,16 +70,19 @@ test("pages of one item, put together, are the whole answer", async () => {
     assert.equal(whole["nextCursor"], null);
     assert.equal(itemsOf(whole).length, count, `${name} ${JSON.stringify(more)}`);
     const paged: object[] = [];
+    const roomTypesOfPages: number[] = [];
     let cursor: unknown = "";
     for (let pages = 0; cursor !== null; pages += 1) {
       assert.ok(pages < 20);
       const at = cursor === "" ? {} : { cursor: String(cursor) };
       const page = (await ask(name, { ...more, limit: "1", ...at })).json();
       assert.ok(itemsOf(page).length <= 1);
+      if (name === "reconciliation/night") roomTypesOfPages.push((page["roomTypes"] as object[]).length);
       paged.push(...itemsOf(page));
       cursor = page["nextCursor"];
     }
     assert.deepEqual(paged, itemsOf(whole));
+    if (name === "reconciliation/night") assert.deepEqual(roomTypesOfPages, [3, 0, 0]);
   }
 });
 
