@@ -319,6 +319,7 @@ test("blocks are reported according to the master and to reservations, with rele
       pickedUp: 2,
       pickedUpRebuilt: 4,
       remaining: 7,
+      subgroupBlocks: 0,
       wash: 5,
       washAfterCutoff: 3,
     },
