@@ -54,6 +54,7 @@ const server = given ? undefined : await startTestServer();
 if (given) console.error(await describeServer(given));
 const isOnCitus = given ? (await findCitus(given)) !== undefined : false;
 const files = isOnCitus ? runnableOnCitus() : all;
+if (server !== undefined) process.env["TEST_SUPERUSER_URL"] = server.superuserUrl;
 const hasPassed = await runFiles(server?.url ?? given ?? "");
 if (server !== undefined) await (hasPassed ? server.stop() : keep());
 process.exitCode = hasPassed ? 0 : 1;

@@ -29,23 +29,16 @@ const RELATIONS = [
 ];
 
 /**
- * A superuser's session on the service's database, for what its own role may not do: make roles. The embedded server's
- * superuser has the same password; on a server of another kind the given role must be able to itself.
+ * A session on the service's database for what its own role may not do: make roles. As superuser of the test server; on a given server
+ * the given role must be able to itself.
  */
 async function openAsSuperuser(): Promise<pg.Client> {
-  const url = new URL(service.database.url);
-  url.username = "postgres";
-  for (const connectionString of [url.href, service.database.url]) {
-    const client = new pg.Client({ connectionString });
-    if (
-      await client.connect().then(
-        () => true,
-        () => false,
-      )
-    )
-      return client;
-  }
-  throw new Error("no session");
+  const database = service.database.url;
+  const url = new URL(process.env["TEST_SUPERUSER_URL"] ?? database);
+  url.pathname = new URL(database).pathname;
+  const client = new pg.Client({ connectionString: url.href });
+  await client.connect();
+  return client;
 }
 
 const PARIS = { propertyCode: "PARIS01" };

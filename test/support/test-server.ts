@@ -1,7 +1,8 @@
-import { chmod, mkdtemp, readdir, rm, statfs } from "node:fs/promises";
+import { chmod, mkdtemp, readdir, readFile, rm, statfs } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ServerAddress } from "../../src/platform/db/connection.ts";
+import { SUPERUSER_PASSWORD_FILE } from "../../src/platform/db/embedded/home.ts";
 import { stopServer } from "../../src/platform/db/embedded/postmaster.ts";
 import { startEmbeddedPostgres } from "../../src/platform/db/embedded-postgres.ts";
 import { createLogger } from "../../src/platform/telemetry/log.ts";
@@ -12,6 +13,8 @@ const silentLog = createLogger({ level: "silent", pretty: false });
 export interface TestServer {
   /** As DATABASE_URL; its role may create databases. */
   readonly url: string;
+  /** The same as superuser, for what the service's role may not do. */
+  readonly superuserUrl: string;
   readonly directory: string;
   /** Stops it, and removes its directory unless that is to be kept. */
   stop(options?: { keep?: boolean }): Promise<void>;
@@ -32,7 +35,9 @@ export async function startTestServer(): Promise<TestServer> {
     await server.close();
     if (options.keep !== true) await rm(directory, { recursive: true, force: true });
   };
-  return { url: addressUrl(server.address), directory, stop };
+  const password = (await readFile(join(directory, SUPERUSER_PASSWORD_FILE), "utf8")).trim();
+  const superuserUrl = addressUrl({ ...server.address, user: "postgres", password });
+  return { url: addressUrl(server.address), superuserUrl, directory, stop };
 }
 
 /** A directory that other users may enter: as root, PostgreSQL runs as one of them. */

@@ -5,7 +5,7 @@ import type { Queryable } from "../../platform/db/transaction.ts";
  * The number of the rules by which the ledger is derived from records (docs/figures.md). Increase it, and the number that the first migration
  * inserts, when a rule changes: installations then replay what they hold (docs/upgrades.md).
  */
-export const DERIVATION = 2;
+const DERIVATION = 2;
 
 const READ = namedStatement(
   "read-ledger-derivation",
@@ -18,7 +18,7 @@ const WRITE = namedStatement(
 );
 
 /** The number of the rules by which the stored ledger was derived; a database without one is of the first. */
-export async function readDerivation(on: Queryable): Promise<number> {
+async function readDerivation(on: Queryable): Promise<number> {
   const { rows } = await on.query<{ value: string }>(READ);
   return Number(rows[0]?.value ?? 1);
 }
