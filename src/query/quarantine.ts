@@ -130,6 +130,9 @@ const SET_DECIDED = namedStatement(
   "update bellhop.quarantine set decided_by = $4 where bucket = $1 and request_id = $2 and record_index = $3",
 );
 
+/** An append ends within half of this. */
+const APPEND_MS_MAX = 60_000;
+
 /**
  * Releases or discards a quarantined record by a log entry, so that a replay makes the same decision. Returns the entry's id; undefined if
  * the record was decided meanwhile, even if that decision is not applied yet: only one takes effect, and the audit has only that one.
@@ -145,6 +148,8 @@ export async function decideQuarantined(
   return await withTransaction(pool, async (client) => {
     const { rowCount } = await client.query({ ...LOCK_UNDECIDED, values: key });
     if (rowCount === 0) return undefined;
+    // The transaction outlasts a slow append; else the decision would take effect without its audit entry.
+    await client.query(`set local idle_in_transaction_session_timeout = '${APPEND_MS_MAX}ms'`);
     const entryId = await log.appendResolution({ kind, operator: who, bucket, resource: letter, ...place });
     await client.query({ ...SET_DECIDED, values: [...key, entryId] });
     const detail = {

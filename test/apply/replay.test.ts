@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import pg from "pg";
 import { derivationAdvice } from "../../src/apply/ledger/derivation.ts";
 import { replay } from "../../src/apply/replay.ts";
 import { nightEntriesOf } from "../../src/apply/state/state-schema.ts";
 import { ShardMap } from "../../src/platform/db/citus/shard-groups.ts";
 import { withSession } from "../../src/platform/db/connection.ts";
 import { DISTRIBUTED_TABLES } from "../../src/platform/db/distribute.ts";
-import { findQuarantined } from "../../src/query/quarantine.ts";
+import { decideQuarantined, findQuarantined } from "../../src/query/quarantine.ts";
 import { ApplyBench, reservation } from "../support/apply-bench.ts";
 import { isOnCitus } from "../support/database.ts";
 
@@ -41,6 +42,33 @@ describe("quarantine and replay", () => {
       "select change_no, outcome from bellhop_state.reservation_version where key = $1 order by source_time",
       [key],
     );
+
+  test("a decision whose append takes longer than an idle transaction may is audited", async () => {
+    const requestId = await bench.accept([reservation("Q-SLOW", "2999-01-01T00:00:00Z", "x")]);
+    assert.equal(await bench.outcomesOf(requestId), "q");
+    const pool = new pg.Pool(bench.database.clientConfig);
+    pool
+      .on("error", () => undefined)
+      .on("connect", (client) => {
+        client.on("error", () => undefined);
+        void client.query("set idle_in_transaction_session_timeout = 100");
+      });
+    const log = {
+      async appendResolution(resolution: Parameters<typeof bench.log.appendResolution>[0]) {
+        await bench.database.pool.query("select pg_sleep(0.3)");
+        return bench.log.appendResolution(resolution);
+      },
+    } as typeof bench.log;
+    const [quarantined] = await findQuarantined(pool, requestId, 0);
+    assert.ok(quarantined !== undefined);
+    const entryId = await decideQuarantined({ pool, log, who: "cli:test" }, "discard", quarantined);
+    await pool.end();
+    const audited = await bench.rows<{ id: string }>(
+      "select detail ->> 'entryId' as id from bellhop.audit_entry where what = $1",
+      ["discard-quarantined-record"],
+    );
+    assert.deepEqual(audited, [{ id: entryId }]);
+  });
 
   test("holds a record from the future until it is released, once", async () => {
     const future = reservation("FUT", new Date(Date.now() + 3_600_000).toISOString(), "x");
