@@ -8,7 +8,7 @@ import { cancellation, dayUse, modification, outOfOrder, reservation, share } fr
 import { eventsOf } from "./wire-notes.ts";
 
 /** A report depends only on its evidence: the same evidence gives the same report. */
-export type Report = ReturnType<typeof judgeEvidence>;
+export type Report = Awaited<ReturnType<typeof judgeEvidence>>;
 
 /** Further observations, which do not affect the result. `compressed` counts batches by Content-Encoding. */
 function observedIn({ requests, records, events }: Evidence) {
@@ -34,14 +34,16 @@ function verdictOf(steps: readonly Finding[]): "certified" | "failed" | "incompl
   return steps.every(({ result }) => result === "pass") ? "certified" : "incomplete";
 }
 
-/** Evaluates every step with the evidence. */
-export function judgeEvidence(evidence: Evidence) {
+/** Evaluates every step with the evidence. Each has a turn of the event loop. */
+export async function judgeEvidence(evidence: Evidence) {
   const { certification, from, isWhole } = evidence;
   const { certificationId, clientId, clientCode, propertyCode, openedAt } = certification;
-  const steps = CHECKLIST.map((step): CertificationStep => {
+  const steps: CertificationStep[] = [];
+  for (const step of CHECKLIST) {
+    await new Promise((resume) => setImmediate(resume));
     const { name, title } = step;
-    return { step: name, title, instruction: step.instruction(certification), ...judge(step, evidence) };
-  });
+    steps.push({ step: name, title, instruction: step.instruction(certification), ...judge(step, evidence) });
+  }
   return {
     certificationId,
     clientId,

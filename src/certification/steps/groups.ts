@@ -1,4 +1,4 @@
-import { hasNight, isLive, listOf, numberOf, type Stay, staysOf, textOf } from "../fields.ts";
+import { isLive, listOf, numberOf, type Stay, staysOf, textOf } from "../fields.ts";
 import {
   type Evidence,
   type Finding,
@@ -62,17 +62,42 @@ function pickedUp(evidence: Evidence): Map<string, Picked[]> {
   return Map.groupBy(named, ({ record, stay }) => groupId(record, stay.block ?? ""));
 }
 
+/** The rooms of the stays in a room type on a night, for any number of nights: each stay is read once. */
+function bookedIn(picked: readonly Picked[]): (roomType: string, night: string) => number {
+  const stays = picked.filter(({ stay }) => stay.arrival < stay.departure);
+  const changes = stays.flatMap(({ stay: { roomType, arrival, departure }, rooms }) => [
+    { roomType, from: arrival, rooms },
+    { roomType, from: departure, rooms: -rooms },
+  ]);
+  const totals = new Map<string, { readonly from: string; readonly rooms: number }[]>();
+  for (const { roomType, from, rooms } of changes.sort(
+    (one, other) => Number(one.from > other.from) - Number(one.from < other.from),
+  )) {
+    const ofType = totals.get(roomType) ?? [];
+    totals.set(roomType, ofType);
+    ofType.push({ from, rooms: rooms + (ofType.at(-1)?.rooms ?? 0) });
+  }
+  return (roomType, night) => {
+    const ofType = totals.get(roomType) ?? [];
+    let [low, high] = [0, ofType.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((ofType[middle]?.from ?? "") <= night) low = middle + 1;
+      else high = middle;
+    }
+    return ofType[low - 1]?.rooms ?? 0;
+  };
+}
+
 function findingOfGroupPickup(record: SeenRecord, picked: readonly Picked[]): Finding[] {
   if (picked.length === 0) return [];
   const { key, fields, receivedAt } = record;
   const requests = [...picked.map((one) => one.record.requestId), record.requestId];
   const blocks = listOf(fields, "groupBlocks").slice(0, BLOCKS_MAX);
+  const bookedOn = bookedIn(picked.slice(0, STAYS_MAX));
   const counted = blocks.map((block) => {
     const [night, roomType] = [textOf(block, "occupancyDate") ?? "", textOf(block, "roomTypeCode") ?? ""];
-    const inBlock = picked.slice(0, STAYS_MAX).filter(({ stay }) => {
-      return stay.roomType === roomType && hasNight(stay, night);
-    });
-    const booked = inBlock.reduce((sum, { rooms }) => sum + rooms, 0);
+    const booked = bookedOn(roomType, night);
     return { place: `${night} ${roomType}`, pickup: numberOf(block, "pickup") ?? 0, booked };
   });
   const behind = counted.find(({ pickup, booked }) => pickup < booked);

@@ -22,7 +22,8 @@ function longestRun(dates: readonly string[]): string[] {
   let longest: string[] = [];
   for (const date of dates) {
     const before = run.at(-1);
-    run = before !== undefined && date === addDays(before, 1) ? [...run, date] : [date];
+    if (before !== undefined && date === addDays(before, 1)) run.push(date);
+    else run = [date];
     if (run.length > longest.length) longest = run;
   }
   return longest;
