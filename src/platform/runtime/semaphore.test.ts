@@ -62,6 +62,22 @@ test("one group cannot fill the queue, groups take turns, and a new one takes th
   assert.equal(await gate.run(async () => "free again", "a"), "free again");
 });
 
+test("a queue full of groups with one place each is open to another", async () => {
+  const gate = new Semaphore(1, 2);
+  const door = Promise.withResolvers<void>();
+  const first = gate.run(() => door.promise, "first");
+  const entered = await Promise.all([
+    ...["a", "b", "c"].map((name) =>
+      gate.run(async () => name, name).catch((error: unknown) => error instanceof SemaphoreFull),
+    ),
+    Promise.resolve().then(() => door.resolve()),
+  ]);
+  await first;
+  assert.equal(entered[2], "c");
+  assert.equal(entered.filter((one) => one === true).length, 1);
+  assert.equal(await gate.run(async () => "free again"), "free again");
+});
+
 test("cancelled waiting work releases its place in the queue", async () => {
   const gate = new Semaphore(1, 2);
   const door = Promise.withResolvers<void>();

@@ -12,7 +12,7 @@ interface Waiting {
 
 /**
  * A semaphore with a bounded queue. Work of one group waits in order; groups take turns. In a full queue new work takes the last place of
- * the longest group, so that no groups can keep out another.
+ * the longest group, or that of any group where each has one, so that no groups can keep out another.
  */
 export class Semaphore {
   readonly #atOnce: number;
@@ -73,13 +73,21 @@ export class Semaphore {
     await promise;
   }
 
-  /** Refuses the last work of the longest group. Throws SemaphoreFull if no group is longer than `length`. */
+  /**
+   * Refuses the last work of the longest group. Where each group has one, a random one loses it to a new group: a queue that strangers
+   * keep full would otherwise refuse everyone else. Throws SemaphoreFull if no group is longer than `length`.
+   */
   #makeRoom(length: number): void {
-    let longest: Waiting[] = [];
-    for (const waiting of this.#groups.values()) if (waiting.length > longest.length) longest = waiting;
-    if (longest.length <= length) throw new SemaphoreFull();
-    longest.pop()?.refuse(new SemaphoreFull());
+    const groups = [...this.#groups];
+    let longest = groups[Math.floor(Math.random() * groups.length)];
+    for (const group of groups) if (group[1].length > (longest?.[1].length ?? 0)) longest = group;
+    const [name, waiting] = longest ?? ["", []];
+    if (waiting.length < length || (waiting.length === length && length > 1)) throw new SemaphoreFull();
+    const last = waiting.pop();
+    if (last === undefined) throw new SemaphoreFull();
+    if (waiting.length === 0) this.#groups.delete(name);
     this.#waiting -= 1;
+    last.refuse(new SemaphoreFull());
   }
 
   #leave(): void {
