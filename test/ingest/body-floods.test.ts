@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { gzipSync } from "node:zlib";
+import { holdAppends } from "../support/held-appends.ts";
 import { type RawAnswer, RawConnection } from "../support/raw-http.ts";
 import { inventoryRecord } from "../support/records.ts";
 import { startTestService, type TestClient, type TestService } from "../support/service.ts";
@@ -168,20 +169,25 @@ describe("bodies that are announced and do not arrive", () => {
   });
 });
 
-test("a body behind a response that its client does not read is ended, and its memory is released", async () => {
-  const strict = await startTestService({ limits: { slowBodyMs: 300, stalledTimeoutMs: 60_000 } });
-  const held = await RawConnection.open(strict.address);
+test("a slow body behind an unanswered request is ended, and its memory is released at once", async () => {
+  const strict = await startTestService({ limits: { slowBodyMs: 300 } });
+  const held = await holdAppends(strict.database.clientConfig);
+  const connection = await RawConnection.open(strict.address);
   try {
-    held.socket.pause();
+    const records = JSON.stringify([inventoryRecord()]);
     const type = ["Content-Type: application/json", `Authorization: Bearer ${await strict.token()}`];
-    held.write("GET /openapi.json HTTP/1.1\r\nHost: a\r\n\r\n".repeat(7));
-    held.write(
-      `${head("POST", "/api/public/v1/inventories", ...type, "Content-Length: 40000")}${" ".repeat(20_000)}`,
-    );
-    await until(async () => (await bytesInFlight(strict)) > 0, 5_000);
-    await until(async () => (await bytesInFlight(strict)) === 0, 5_000);
+    const push = (length: number) =>
+      head("POST", "/api/public/v1/inventories", ...type, `Content-Length: ${length}`);
+    connection.write(push(records.length) + records);
+    await until(() => held.isWaiting(), 10_000);
+    const before = await bytesInFlight(strict);
+    connection.write(`${push(40_000)}${" ".repeat(20_000)}`);
+    await until(async () => (await bytesInFlight(strict)) > before, 5_000);
+    await connection.closing();
+    await until(async () => (await bytesInFlight(strict)) === before, 5_000);
   } finally {
-    held.destroy();
+    connection.destroy();
+    await held.release();
     await strict.stop();
   }
 });

@@ -4,7 +4,14 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { afterEach, describe, test } from "node:test";
 import { until } from "../../../test/support/until.ts";
-import { isLast, PacedRequest, pacedRequests, refuseTunnel, takeTurn } from "./connection.ts";
+import {
+  isLast,
+  PacedRequest,
+  pacedRequests,
+  refuseConnection,
+  refuseTunnel,
+  takeTurn,
+} from "./connection.ts";
 
 const started: (Server | Socket)[] = [];
 afterEach(() => {
@@ -224,6 +231,30 @@ test("a connection ends soon after CONNECT, even if its client gets no answer to
   const socket = connectTo(server);
   socket.resume().write("GET / HTTP/1.1\r\nHost: a\r\n\r\nCONNECT a:1 HTTP/1.1\r\nHost: a:1\r\n\r\n");
   await once(socket, "close", { signal: AbortSignal.timeout(5_000) });
+});
+
+test("the reader of a body that is refused fails at once, and gets nothing of it any more", async () => {
+  const reader = Promise.withResolvers<boolean>();
+  const server = createServer({ IncomingMessage: pacedRequests() }, (request, response) => {
+    takeTurn(request, response, () => {
+      let hasFailed = false;
+      request.on("end", () => reader.reject(new Error("The body has an end.")));
+      request.on("error", () => {
+        hasFailed = true;
+      });
+      request.once("data", () => {
+        refuseConnection({ code: "ERR_HTTP_REQUEST_TIMEOUT" }, request.socket);
+        reader.resolve(hasFailed);
+      });
+    });
+  });
+  started.push(server);
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const socket = connectTo(server);
+  socket.write(HEAD + chunk("x".repeat(1_000)));
+  const [answer] = await once(socket, "data");
+  assert.match(String(answer), /^HTTP\/1\.1 408 /);
+  assert.equal(await reader.promise, true);
 });
 
 describe("the drained rest of a body", () => {
