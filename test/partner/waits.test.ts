@@ -277,13 +277,14 @@ describe("a long send", () => {
     for (const name of ["a.ndjson", "b.ndjson", "c.ndjson"]) await fileOf(name);
     const { code, out, err } = await run(["send", "[bc].ndjson", "a.ndjson", "--no-wait"]);
     assert.equal(code, 0, err);
-    const lines = out.trimEnd().split("\n");
+    // Indented lines name the requests of a file.
+    const lines = out.split("\n").filter((line) => /^\S/.test(line));
     assert.deepEqual(
-      lines.map((line) => /^(2 reservations of \w\.ndjson|3 of 3 files: 6 accepted)/.exec(line)?.[1]),
+      lines.map((line) => /^(\w\.ndjson: 2 reservations|3 of 3 files: 6 accepted)/.exec(line)?.[1]),
       [
-        "2 reservations of b.ndjson",
-        "2 reservations of c.ndjson",
-        "2 reservations of a.ndjson",
+        "b.ndjson: 2 reservations",
+        "c.ndjson: 2 reservations",
+        "a.ndjson: 2 reservations",
         "3 of 3 files: 6 accepted",
       ],
     );

@@ -141,5 +141,5 @@ test("a failed build of the console is reported, and the service starts with the
   await writeFile(join(checkout, "path", "npm"), "#!/bin/sh\nexit 1\n", { mode: 0o755 });
   const offline = await launch();
   assert.equal(offline.out, "started serve\n");
-  assert.match(offline.err, /the console is not built: npm ci failed \(1\)/);
+  assert.match(offline.err, /the console is not built: npm ci failed with exit code 1;/);
 });

@@ -187,7 +187,7 @@ test("a failing npm ends the launch with one line", async () => {
   const child = launch({ args: ["exit", "0"] });
   const complaint = await textOf(child.stderr, child);
   assert.equal(child.exitCode, 1);
-  assert.match(complaint, /^bellhop: npm install failed \(3\)/m);
+  assert.match(complaint, /^bellhop: npm install failed with exit code 3/m);
   await writeFile(join(checkout, "path", "npm"), NPM, { mode: 0o755 });
   await installed(4);
 });
