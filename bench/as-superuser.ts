@@ -8,7 +8,7 @@ export async function asSuperuser<Result>(
   dataDir: string,
   use: (client: pg.Client) => Promise<Result>,
 ): Promise<Result> {
-  const password = (await readFile(join(dataDir, "postgres-password"), "utf8")).trim();
+  const password = (await readFile(join(dataDir, "postgres-superuser-password"), "utf8")).trim();
   const client = new pg.Client({ ...config, user: "postgres", password });
   await client.connect();
   try {
