@@ -168,12 +168,13 @@ export function principalAgain(
   version: number,
   scopes: readonly string[],
 ): Principal | Promise<Principal> {
+  const known = authenticator.verifyAgain(principal, version);
+  // Nothing has changed, as for nearly every request.
+  if (known === principal) return principal;
   const use = (current: Principal | undefined) => {
-    if (current === principal) return principal;
     if (current === undefined) throw BAD_TOKEN;
     if (!scopes.some((scope) => hasScope(current, scope))) throw lacksScope(scopes);
     return current;
   };
-  const known = authenticator.verifyAgain(principal, version);
   return known instanceof Promise ? known.then(use) : use(known);
 }

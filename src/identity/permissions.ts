@@ -1,3 +1,5 @@
+import { CODE_CHARACTERS_MAX } from "#contract/schema/field.ts";
+
 /** The calling client and its current permissions. */
 export interface Principal {
   readonly clientId: string;
@@ -82,9 +84,6 @@ export interface Grant {
 export type Grants = ReadonlyMap<string, ReadonlySet<string>>;
 
 const EVERY_PROPERTY = "*";
-
-/** Longest code in a record (contract: "codes and ids 128"). */
-const CODE_CHARACTERS_MAX = 128;
 
 export function arrangeGrants(list: Iterable<Grant>): Grants {
   const byClient = [...Map.groupBy(list, ({ clientCode }) => clientCode)];

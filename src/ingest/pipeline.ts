@@ -11,6 +11,7 @@ import {
 } from "#contract/read-batch.ts";
 import { readRecord } from "#contract/read-record.ts";
 import { letterOf, RESOURCES, type Resource, type ResourceLetter } from "#contract/resource.ts";
+import { CODE_CHARACTERS_MAX } from "#contract/schema/field.ts";
 import { quoted, type Violation } from "#contract/violation.ts";
 import { latestSourceTime } from "#contract/walk-value.ts";
 import type { Admitted } from "../backfill/admission.ts";
@@ -374,7 +375,6 @@ const VIOLATIONS_MAX = 100;
 /** Violations stored per rejected record; only one after VIOLATIONS_KEPT_OF_BATCH, because every page of an outcome reads all. */
 const VIOLATIONS_KEPT_MAX = 10;
 const VIOLATIONS_KEPT_OF_BATCH = 10_000;
-const CODE_CHARACTERS_MAX = 128;
 type ForeignRecord = Pick<BatchRecord, "index" | "clientCode" | "propertyCode">;
 
 /** The property that an invalid record names; none if its codes are too long for one. */
@@ -790,8 +790,9 @@ function redact(context: HttpContext, post: DataPost): Promise<void> | undefined
 function authorizeAgain(context: HttpContext, post: DataPost): Promise<void> | undefined {
   const { principal, bearer, endpoint } = post;
   if (principal === undefined || bearer.kind !== "ok") return undefined;
-  return whenKnown(principalAgain(context, principal, bearer.version, [endpoint.scope]), (current) => {
-    if (current === principal) return undefined;
+  const known = principalAgain(context, principal, bearer.version, [endpoint.scope]);
+  if (known === principal) return undefined;
+  return whenKnown(known, (current) => {
     post.principal = current;
     const foreign = found(post.kept).records.find(
       ({ clientCode, propertyCode }) => !permits(current, clientCode, propertyCode),

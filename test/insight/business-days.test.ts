@@ -9,6 +9,7 @@ import {
   countingOf,
   type ModelRun,
   type ModelVersion,
+  ONE_NIGHT,
   writeNights,
 } from "../support/insight-model.ts";
 import { startTestService, type TestService } from "../support/service.ts";
@@ -57,23 +58,7 @@ function wallDayOf(instant: string, timeZone: string, end: string): number {
   return dayOf(shown.slice(0, 10)) - (shown.slice(11, 16) < end ? 1 : 0);
 }
 
-const RUN: ModelRun = {
-  status: "CONFIRMED",
-  first: FIRST_NIGHT,
-  nights: 1,
-  rooms: 1,
-  adults: 1,
-  children: 0,
-  net: 10_000,
-  gross: null,
-  roomType: "STD",
-  bookedRoomType: null,
-  marketSegment: null,
-  group: null,
-  rateCode: null,
-  channel: null,
-  currency: "EUR",
-};
+const RUN: ModelRun = { ...ONE_NIGHT, first: FIRST_NIGHT };
 
 /** Reservations that change at any minute around clock changes, often at the full and the half hour and just before. */
 function versionsOf(random: SeededRandom, timeZone: string): ModelVersion[] {

@@ -13,7 +13,7 @@ import {
   insightPage,
   randomVersions,
 } from "../support/insight-fixture.ts";
-import { type ModelRun, writeNights } from "../support/insight-model.ts";
+import { ONE_NIGHT, writeNights } from "../support/insight-model.ts";
 import { apply, inventory } from "../support/read-fixture.ts";
 import { startTestService, type TestService } from "../support/service.ts";
 import { dateOfDay, dayOf } from "../workload/calendar-day.ts";
@@ -222,24 +222,6 @@ describe("on the books beside last year and pickup", () => {
   });
 });
 
-const RUN: ModelRun = {
-  status: "CONFIRMED",
-  first: 0,
-  nights: 1,
-  rooms: 1,
-  adults: 1,
-  children: 0,
-  net: 10_000,
-  gross: null,
-  roomType: "STD",
-  bookedRoomType: null,
-  marketSegment: null,
-  group: null,
-  rateCode: null,
-  channel: null,
-  currency: "EUR",
-};
-
 describe("what is not known of last year", () => {
   const LIVE = "2025-10-05";
   const known = "2025-10-01T08:00:00.000000Z";
@@ -257,7 +239,7 @@ describe("what is not known of last year", () => {
       place,
       stays.map(([first, nights], at) => ({
         ...{ key: `R${at}`, sourceTime: known, receivedAt, shareId: null },
-        runs: [{ ...RUN, first: dayOf(first), nights }],
+        runs: [{ ...ONE_NIGHT, first: dayOf(first), nights }],
       })),
     );
     return { clientCode: "ACME", propertyCode, from: "2026-09-28", to: "2026-10-10" };
@@ -326,7 +308,7 @@ describe("what is not known of last year", () => {
     const propertyCode = "STOCKED";
     const place = await addProperty(service, propertyCode);
     const runs = ["EUR", "JPY"].map((currency) => ({
-      ...RUN,
+      ...ONE_NIGHT,
       currency,
       first: dayOf("2026-10-05"),
       nights: 9,

@@ -26,6 +26,25 @@ export interface ModelRun extends ModelCodes {
   readonly gross: number | null;
 }
 
+/** A night of one room, to vary. */
+export const ONE_NIGHT: ModelRun = {
+  status: "CONFIRMED",
+  first: 0,
+  nights: 1,
+  rooms: 1,
+  adults: 1,
+  children: 0,
+  net: 10_000,
+  gross: null,
+  roomType: "STD",
+  bookedRoomType: null,
+  marketSegment: null,
+  group: null,
+  rateCode: null,
+  channel: null,
+  currency: "EUR",
+};
+
 /** A version of a reservation. Times are ISO 8601 UTC with six digits after the point. */
 export interface ModelVersion {
   readonly key: string;

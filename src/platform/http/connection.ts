@@ -187,6 +187,8 @@ class Pipeline {
   #handled = 0;
   #hasTurn = false;
   #isWatched = false;
+  /** One function for all responses of the connection. */
+  readonly #onClose = () => this.#answered();
 
   constructor(socket: Socket) {
     this.#socket = socket;
@@ -210,7 +212,7 @@ class Pipeline {
 
   #handle(response: ServerResponse, handle: () => void): void {
     this.#handled += 1;
-    response.once("close", () => this.#answered());
+    response.once("close", this.#onClose);
     handle();
   }
 
