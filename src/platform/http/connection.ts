@@ -102,45 +102,6 @@ interface ParserError {
   readonly reason?: unknown;
 }
 
-/** The latest response of each connection, pending or sent. */
-const latest = new WeakMap<Socket, ServerResponse>();
-const refused = new WeakSet<Socket>();
-
-/**
- * The last request of a connection that must be closed, and its framing fault if any. Without a fault it is an Upgrade request: Node drops
- * the rest of its segment, so the next one may begin within a body.
- */
-const last = new WeakMap<
-  Socket,
-  { readonly request: IncomingMessage; readonly fault: ServiceError | undefined }
->();
-
-/** Registers a request for `refuseConnection` and checks its framing. */
-function noteRequest(request: IncomingMessage, response: ServerResponse): void {
-  const { socket } = request;
-  if (last.has(socket)) return;
-  latest.set(socket, response);
-  const fault = findFramingFault(request);
-  if (fault !== undefined || request.headers.upgrade !== undefined) last.set(socket, { request, fault });
-}
-
-/** The framing fault for which a request must be refused and its connection closed. */
-export function faultOf(request: IncomingMessage): ServiceError | undefined {
-  const found = last.get(request.socket);
-  return found?.request === request ? found.fault : undefined;
-}
-
-/** Whether the response must close the connection: faulty framing, or an Upgrade request. */
-export function isLast(request: IncomingMessage): boolean {
-  return last.get(request.socket)?.request === request;
-}
-
-/** Whether a request follows the last one of its connection: it may be part of a body and must not be handled. */
-function followsLast(request: IncomingMessage): boolean {
-  const found = last.get(request.socket);
-  return refused.has(request.socket) || (found !== undefined && found.request !== request);
-}
-
 /** Requests of one connection that are handled at once. Few clients pipeline, and those few requests. */
 const PIPELINED_AT_ONCE = 8;
 /**
@@ -158,11 +119,11 @@ let threadWaiting = 0;
  * of a burst.
  */
 class Turns {
-  readonly #pipelines: Pipeline[] = [];
+  readonly #waiting: Connection[] = [];
   #isScheduled = false;
 
-  add(pipeline: Pipeline): void {
-    this.#pipelines.push(pipeline);
+  add(connection: Connection): void {
+    this.#waiting.push(connection);
     this.#schedule();
   }
 
@@ -171,17 +132,25 @@ class Turns {
     this.#isScheduled = true;
     setImmediate(() => {
       this.#isScheduled = false;
-      const pipeline = this.#pipelines.shift();
-      if (this.#pipelines.length > 0) this.#schedule();
-      pipeline?.handleNext();
+      const connection = this.#waiting.shift();
+      if (this.#waiting.length > 0) this.#schedule();
+      connection?.handleNext();
     });
   }
 }
 
 const turns = new Turns();
 
-/** The requests of a connection that are not answered. */
-class Pipeline {
+/** What is known of a connection, and its requests that are not answered. */
+class Connection {
+  /** The latest response, pending or sent. */
+  latest: ServerResponse | undefined;
+  isRefused = false;
+  /**
+   * The last request of a connection that must be closed, and its framing fault if any. Without a fault it is an Upgrade request, whose
+   * segment Node drops, so that the next one may begin within a body, or there were too many requests.
+   */
+  last: { readonly request: IncomingMessage; readonly fault: ServiceError | undefined } | undefined;
   readonly #socket: Socket;
   readonly #waiting: (() => void)[] = [];
   #handled = 0;
@@ -194,8 +163,16 @@ class Pipeline {
     this.#socket = socket;
   }
 
-  /** A request whose connection has no other is handled at once. */
+  /** Checks the framing of a request. A request that follows the last one may be part of a body: it is dropped, without a response. */
   take(request: IncomingMessage, response: ServerResponse, handle: () => void): void {
+    if (this.isRefused || this.last !== undefined) {
+      // The connection ends with the previous response.
+      discardInput(this.#socket, MESSAGE_HANDLERS);
+      return;
+    }
+    this.latest = response;
+    const fault = findFramingFault(request);
+    if (fault !== undefined || request.headers.upgrade !== undefined) this.last = { request, fault };
     if (this.#handled === 0 && this.#waiting.length === 0) this.#handle(response, handle);
     else this.#hold(request, () => this.#handle(response, handle));
   }
@@ -212,7 +189,7 @@ class Pipeline {
 
   #handle(response: ServerResponse, handle: () => void): void {
     this.#handled += 1;
-    response.once("close", this.#onClose);
+    response.on("close", this.#onClose);
     handle();
   }
 
@@ -221,7 +198,7 @@ class Pipeline {
     this.#waiting.push(handle);
     threadWaiting += 1;
     if (this.#handled + this.#waiting.length >= UNANSWERED_MAX || threadWaiting >= THREAD_WAITING_MAX)
-      last.set(socket, { request, fault: undefined });
+      this.last = { request, fault: undefined };
     this.#askForTurn();
     socket.pause();
     if (this.#isWatched) return;
@@ -252,7 +229,16 @@ class Pipeline {
   }
 }
 
-const pipelines = new WeakMap<Socket, Pipeline>();
+const connections = new WeakMap<Socket, Connection>();
+
+function connectionOf(socket: Socket): Connection {
+  let connection = connections.get(socket);
+  if (connection === undefined) {
+    connection = new Connection(socket);
+    connections.set(socket, connection);
+  }
+  return connection;
+}
 
 /**
  * Calls `handle` at once if the connection's earlier requests are answered. Otherwise it waits for its turn and for fewer than eight
@@ -260,19 +246,18 @@ const pipelines = new WeakMap<Socket, Pipeline>();
  * A request that follows the last one of its connection is dropped. Must be called synchronously in the server's `request` event.
  */
 export function takeTurn(request: IncomingMessage, response: ServerResponse, handle: () => void): void {
-  noteRequest(request, response);
-  const { socket } = request;
-  // A dropped request gets no response: the connection ends with the previous one.
-  if (followsLast(request)) {
-    discardInput(socket, MESSAGE_HANDLERS);
-    return;
-  }
-  let pipeline = pipelines.get(socket);
-  if (pipeline === undefined) {
-    pipeline = new Pipeline(socket);
-    pipelines.set(socket, pipeline);
-  }
-  pipeline.take(request, response, handle);
+  connectionOf(request.socket).take(request, response, handle);
+}
+
+/** The framing fault for which a request must be refused and its connection closed. */
+export function faultOf(request: IncomingMessage): ServiceError | undefined {
+  const last = connections.get(request.socket)?.last;
+  return last?.request === request ? last.fault : undefined;
+}
+
+/** Whether the response must close the connection: faulty framing, an Upgrade request, or too many requests before it. */
+export function isLast(request: IncomingMessage): boolean {
+  return connections.get(request.socket)?.last?.request === request;
 }
 
 /**
@@ -284,9 +269,10 @@ export function refuseConnection(error: ParserError, socket: Socket): void {
     socket.destroy();
     return;
   }
-  if (refused.has(socket)) return;
-  refused.add(socket);
-  const response = latest.get(socket);
+  const connection = connectionOf(socket);
+  if (connection.isRefused) return;
+  connection.isRefused = true;
+  const response = connection.latest;
   if (response === undefined || (response.req.complete && response.writableFinished)) {
     refuseDirectly(error, socket);
   } else if (response.req.complete) {

@@ -74,7 +74,8 @@ export function createLogger(options: LoggerOptions): Logger {
   const file = openDestination(options.fileDescriptor ?? 1);
   const destination = options.pretty ? readableLines(prettyStream(file)) : file;
   const inTurn = options.turns === undefined ? destination : takeTurns(destination, options.turns);
-  return createLoggerTo(options.pretty ? inTurn : gatherLines(inTurn), options.level, options.onInfo);
+  const visible = visibleLines(inTurn);
+  return loggerTo(options.pretty ? visible : gatherLines(visible), options.level, options.onInfo);
 }
 
 /** Runs in this thread, because a worker would lose the last lines of a crash. The module takes 16 ms to load. */
@@ -149,6 +150,14 @@ export function createLoggerTo(
   level: string,
   onInfo?: (message: string) => void,
 ): Logger {
+  return loggerTo(visibleLines(destination), level, onInfo);
+}
+
+function loggerTo(
+  destination: DestinationStream,
+  level: string,
+  onInfo?: (message: string) => void,
+): Logger {
   const log: Logger = pino(
     {
       level,
@@ -162,7 +171,7 @@ export function createLoggerTo(
         },
       },
     },
-    visibleLines(destination),
+    destination,
   );
   // pino does not pass a child's own fields to the formatter.
   const child: (this: unknown, fields: pino.Bindings, options?: pino.ChildLoggerOptions) => unknown =
@@ -180,14 +189,16 @@ export function writeLines(log: Logger, lines: string): void {
   );
 }
 
-/** Nearly all lines are ASCII, whose control codes JSON.stringify escapes. */
-const BEYOND_ASCII = /[^\n\x20-\x7e]/;
+/** Nearly all lines are ASCII, whose control codes but DEL JSON.stringify escapes. */
+function isVisible(lines: string): boolean {
+  return Buffer.byteLength(lines) === lines.length && !lines.includes("\u007f");
+}
 
 /** Escapes the other characters that a terminal or a viewer would execute or not show. This changes no value of the JSON. */
 function visibleLines(destination: DestinationStream & { flushSync?: () => void }) {
   const visible = (lines: string) => lines.split("\n").map(escapeInvisible).join("\n");
   return {
-    write: (lines: string) => destination.write(BEYOND_ASCII.test(lines) ? visible(lines) : lines),
+    write: (lines: string) => destination.write(isVisible(lines) ? lines : visible(lines)),
     // Called by pino for a fatal line.
     flushSync: () => destination.flushSync?.(),
   };
