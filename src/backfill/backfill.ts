@@ -168,7 +168,7 @@ const manifestResource = period("The data of one resource", ["from", "to"], {
 export const manifestSchema = object("The data that a backfill will load", {
   clientCode: identity("The client code of the property", "ACME"),
   propertyCode: identity("The property code", "PARIS01"),
-  resources: list("The resources to load, each once", manifestResource, 1),
+  resources: list("The resources to load, each once", manifestResource, { itemsMin: 1 }),
   note: optional(text("A note of your own, which the closing statement repeats", "go-live July 2026")),
 });
 

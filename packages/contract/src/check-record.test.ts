@@ -298,7 +298,7 @@ test("texts have their greatest length in characters, and identities are not emp
 
 test("a text field may have its own length limit", () => {
   const violations = new ViolationList(0, 10, [], 0);
-  findViolations(text("Requests", "High floor", 500), "x".repeat(501), violations);
+  findViolations(text("Requests", "High floor", {}, 500), "x".repeat(501), violations);
   assert.deepEqual(
     violations.kept.map(({ message }) => message),
     ["the record must have at most 500 characters; got 501"],

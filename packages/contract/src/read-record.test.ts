@@ -70,7 +70,7 @@ test("each fact has one place, the same to views as to their writer", () => {
   };
   const alone = {
     inventories: { occupancy_date: 1, is_virtual: COLUMNS.roomIsVirtual },
-    reservations: { rate_stay_index: COLUMNS.rateStay },
+    reservations: { rate_stay_index: 16 },
     groups: {},
   };
   for (const resource of RESOURCES) {

@@ -1,12 +1,22 @@
 import { FIELD_KINDS, WALK } from "./field-kinds.ts";
 import { byResource, type Resource } from "./resource.ts";
-import { CODE_CHARACTERS_MAX, type FieldSchema } from "./schema/field.ts";
-import { RECORD_SCHEMAS } from "./schema/record-schemas.ts";
+import {
+  CODE_CHARACTERS_MAX,
+  type FactName,
+  type FieldNotes,
+  type FieldSchema,
+  type KeptName,
+  type ObjectField,
+} from "./schema/field.ts";
+import { RECORD_OBJECTS, RECORD_SCHEMAS } from "./schema/record-schemas.ts";
 import { type FieldNames, fieldNamesOf } from "./similar-fields.ts";
 
-/** The members of an object whose spans in the record's bytes are kept. Facts, warnings and identity are derived from these spans alone. */
+/**
+ * The members of an object whose spans in the record's bytes are kept, by the notes of its schema. Facts, warnings and identity are derived
+ * from these spans alone.
+ */
 export interface NotedObject {
-  /** Facts and their column numbers in the views of migration 0001, unique in the record. A new fact gets the next free number. */
+  /** Facts and their numbers. */
   readonly columns?: Readonly<Record<string, number>>;
   /** Of items: the column with the number of their stay, or with whether their room type is virtual. */
   readonly stayColumn?: number;
@@ -25,7 +35,7 @@ export interface NotedObject {
   readonly list?: number;
 }
 
-/** Order of the identifying members. Inventory has no status. */
+/** Order of the identifying members, which is that of the roles. Inventory has no status. */
 export const SOUGHT = { clientCode: 0, propertyCode: 1, key: 2, sourceTime: 3, status: 4 } as const;
 
 /** The lists of a record; `rates`, `services` and `childAgeBuckets` contain those of all stays. */
@@ -56,146 +66,105 @@ export const HEAD_NUMBERS = LISTS + 6;
 /** The numbers at the beginning of an item: the next item of its list, and the place of its stay. */
 export const ITEM_NUMBERS = 2;
 
-const ROOM = {
-  list: LIST.rooms,
-  columns: {
-    roomTypeCode: 2,
-    roomTypeCapacity: 4,
-    roomsNotAvailableMaintenance: 5,
-    roomsNotAvailableOther: 6,
-    roomsSold: 7,
-    transientSold: 8,
-    groupSold: 9,
-  },
-  virtualColumn: 3,
-} as const satisfies NotedObject;
+const ROLES = Object.keys(SOUGHT) as readonly (keyof typeof SOUGHT)[];
+const NOT_CONTENT: ReadonlySet<FieldNotes["role"]> = new Set(["sourceTime", "correlationId"]);
 
-const RATE = {
-  list: LIST.rates,
-  columns: { startDate: 17, endDate: 18, rateValue: 19, grossRateValue: 20 },
-  stayColumn: 16,
-} as const satisfies NotedObject;
-const SERVICE = { list: LIST.services, checked: ["startDate", "endDate"] } as const satisfies NotedObject;
-const BUCKET = { list: LIST.childAgeBuckets, checked: ["numberOfChildren"] } as const satisfies NotedObject;
+/** The list of each object that is an item with kept members. */
+const LIST_OF: ReadonlyMap<FieldSchema, number> = new Map<FieldSchema, number>([
+  [RECORD_OBJECTS.room, LIST.rooms],
+  [RECORD_OBJECTS.stay, LIST.stays],
+  [RECORD_OBJECTS.rate, LIST.rates],
+  [RECORD_OBJECTS.day, LIST.days],
+  [RECORD_OBJECTS.service, LIST.services],
+  [RECORD_OBJECTS.bucket, LIST.childAgeBuckets],
+  [RECORD_OBJECTS.block, LIST.blocks],
+  [RECORD_OBJECTS.groupService, LIST.groupServices],
+]);
 
-const STAY = {
-  list: LIST.stays,
-  columns: {
-    arrivalDate: 6,
-    departureDate: 7,
-    roomTypeCode: 8,
-    bookedRoomTypeCode: 9,
-    marketSegmentCode: 10,
-    groupBlockCode: 31,
-    sourceBookingCode: 11,
-    rateCode: 12,
-    currencyCode: 13,
-    numberOfAdults: 14,
-    numberOfChildren: 15,
-  },
-  checked: ["numberOfInfants"],
-  inner: { rates: RATE, services: SERVICE, childAgeBuckets: BUCKET },
-} as const satisfies NotedObject;
+/** The numbers of an object's facts by their members. */
+function factsIn<Schema extends ObjectField>({
+  properties,
+}: Schema): Readonly<Record<FactName<Schema>, number>> {
+  const facts = Object.entries(properties).flatMap(([name, { notes }]) =>
+    notes.fact === undefined ? [] : [[name, notes.fact]],
+  );
+  return Object.fromEntries(facts) as Record<FactName<Schema>, number>;
+}
 
-const DAY = {
-  list: LIST.days,
-  columns: {
-    occupancyDate: 21,
-    netRoomRevenue: 22,
-    netFoodRevenue: 23,
-    netBeverageRevenue: 24,
-    netOtherRevenue: 25,
-    netTicketPrice: 26,
-    ticketPrice: 27,
-    netTotalRevenue: 28,
-    grossTotalRevenue: 29,
-  },
-} as const satisfies NotedObject;
+/** Members that warnings read and that are kept for nothing else. */
+function checkedIn(properties: Readonly<Record<string, FieldSchema>>): readonly string[] {
+  return Object.keys(properties).filter((name) => {
+    const { checked, fact, role } = properties[name]?.notes ?? {};
+    return checked === true && fact === undefined && role === undefined;
+  });
+}
 
-const BLOCK = {
-  list: LIST.blocks,
-  columns: {
-    occupancyDate: 12,
-    roomTypeCode: 13,
-    blocks: 14,
-    pickup: 15,
-    originalBlocks: 16,
-    singlePersonRate: 17,
-    twoPersonRate: 18,
-    currencyCode: 19,
-  },
-  checked: ["singlePersonOccupancy", "twoPersonOccupancy", "threePersonOccupancy", "fourPersonOccupancy"],
-} as const satisfies NotedObject;
+function notedItem(schema: ObjectField): NotedObject | undefined {
+  const noted = notedMembers(schema);
+  const { stayFact, virtualFact } = schema.itemNotes ?? {};
+  if (noted === undefined) return undefined;
+  const list = LIST_OF.get(schema);
+  if (list === undefined)
+    throw new Error(`"${schema.description}" has kept members: give its list a number (LIST, LIST_OF).`);
+  return {
+    ...noted,
+    list,
+    ...(stayFact === undefined ? {} : { stayColumn: stayFact }),
+    ...(virtualFact === undefined ? {} : { virtualColumn: virtualFact }),
+  };
+}
 
-const GROUP_SERVICE = {
-  list: LIST.groupServices,
-  checked: ["startDate", "endDate"],
-} as const satisfies NotedObject;
+/** An object that is neither a record nor an item: what is kept of it has a fixed place. */
+function notedPart(schema: ObjectField): NotedObject | undefined {
+  const { columns, checked = [], ...noted } = notedMembers(schema) ?? {};
+  if (Object.keys(columns ?? {}).length > 0)
+    throw new Error(`"${schema.description}" has facts: only records and the items of lists can have some.`);
+  const head = Object.fromEntries(checked.map((name) => [name, HEAD[name as keyof typeof HEAD]]));
+  if (Object.values(head).includes(undefined as never))
+    throw new Error(`Give the checked members of "${schema.description}" a place in HEAD.`);
+  return checked.length === 0 && noted.inner === undefined ? undefined : { ...noted, head };
+}
 
-const INVENTORY = {
-  columns: { occupancyDate: 1 },
-  sought: ["clientCode", "propertyCode", "occupancyDate", "createDateTime"],
-  notContent: ["createDateTime", "correlationId"],
-  inner: { roomTypeInventories: ROOM, virtualRoomTypeInventories: ROOM },
-} as const satisfies NotedObject;
+/** Undefined: nothing of it is kept. */
+function notedMembers(schema: ObjectField): NotedObject | undefined {
+  const inner = Object.entries<FieldSchema>(schema.properties).flatMap(([name, field]) => {
+    const isItem = field.items?.properties !== undefined;
+    if (!isItem && field.properties === undefined) return [];
+    const noted = isItem ? notedItem(field.items as ObjectField) : notedPart(field as ObjectField);
+    return noted === undefined ? [] : [[name, noted] as const];
+  });
+  const columns = factsIn(schema);
+  const checked = checkedIn(schema.properties);
+  if (inner.length + checked.length + Object.keys(columns).length === 0) return undefined;
+  return { columns, checked, ...(inner.length === 0 ? {} : { inner: Object.fromEntries(inner) }) };
+}
 
-const SUMMARY = {
-  head: { netTotalTicketRevenue: HEAD.netTotalTicketRevenue, totalTicketRevenue: HEAD.totalTicketRevenue },
-} as const satisfies NotedObject;
+/** The name of the member that has a role in a resource's records; "" if none has. */
+function memberOfRole(resource: Resource, role: FieldNotes["role"]): string {
+  const { properties = {} } = RECORD_SCHEMAS[resource];
+  return Object.keys(properties).find((name) => properties[name]?.notes?.role === role) ?? "";
+}
 
-const RESERVATION = {
-  columns: {
-    confirmationNumber: 1,
-    bookingDateTime: 2,
-    cancellationDateTime: 30,
-    numberOfRooms: 3,
-    multiReservationId: 32,
-    shareId: 33,
-    channel: 4,
-    nationality: 5,
-  },
-  sought: ["clientCode", "propertyCode", "reservationId", "lastModifiedDateTime", "status"],
-  notContent: ["lastModifiedDateTime", "correlationId"],
-  inner: { roomStays: STAY, stayRevenue: { inner: { daily: DAY, summary: SUMMARY } } },
-} as const satisfies NotedObject;
+export const NOTED: Readonly<Record<Resource, NotedObject>> = byResource((resource) => {
+  const schema = RECORD_SCHEMAS[resource] as ObjectField;
+  const { properties } = schema;
+  return {
+    ...notedMembers(schema),
+    sought: ROLES.map((role) => memberOfRole(resource, role)).filter((name) => name !== ""),
+    notContent: Object.keys(properties).filter((name) => NOT_CONTENT.has(properties[name]?.notes.role)),
+  };
+});
 
-const GROUP = {
-  columns: {
-    name: 1,
-    masterGroupCode: 2,
-    bookingDate: 3,
-    startDate: 4,
-    endDate: 5,
-    cutoffDays: 6,
-    cutoffDate: 7,
-    groupTypeCode: 8,
-    pickupTypeCode: 9,
-    marketSegmentCode: 10,
-    rateCode: 11,
-  },
-  sought: ["clientCode", "propertyCode", "groupCode", "lastModifiedDateTime", "groupStatusCode"],
-  notContent: ["lastModifiedDateTime", "correlationId"],
-  checked: ["cancelDate"],
-  inner: { groupBlocks: BLOCK, services: GROUP_SERVICE },
-} as const satisfies NotedObject;
-
-export const NOTED: Readonly<Record<Resource, NotedObject>> = {
-  inventories: INVENTORY,
-  reservations: RESERVATION,
-  groups: GROUP,
-};
-
-/** The columns of facts by the members of each object. */
+/** The numbers of facts by the members of each object. */
 export const COLUMNS = {
-  room: ROOM.columns,
-  roomIsVirtual: ROOM.virtualColumn,
-  reservation: RESERVATION.columns,
-  stay: STAY.columns,
-  rate: RATE.columns,
-  rateStay: RATE.stayColumn,
-  day: DAY.columns,
-  group: GROUP.columns,
-  block: BLOCK.columns,
+  room: factsIn(RECORD_OBJECTS.room),
+  reservation: factsIn(RECORD_OBJECTS.reservation),
+  stay: factsIn(RECORD_OBJECTS.stay),
+  rate: factsIn(RECORD_OBJECTS.rate),
+  day: factsIn(RECORD_OBJECTS.day),
+  group: factsIn(RECORD_OBJECTS.group),
+  block: factsIn(RECORD_OBJECTS.block),
+  roomIsVirtual: RECORD_OBJECTS.room.itemNotes?.virtualFact as number,
 } as const;
 
 /** Used as a list: a fact of the record itself. */
@@ -238,31 +207,30 @@ export function keptOf({ columns = {}, checked = [] }: NotedObject): readonly st
 /** The place of the first SOUGHT member in a record with facts. */
 export const SOUGHT_FROM = byResource((resource) => HEAD_NUMBERS + 2 * keptOf(NOTED[resource]).length);
 
-type KeptName<Noted extends NotedObject> =
-  | keyof Noted["columns"]
-  | (Noted["checked"] extends readonly (infer Name)[] ? Name : never);
-
-/** The place of each member's span among the numbers of its object. */
-function placesOf<Noted extends NotedObject>(
+/** The place of each kept member's span among the numbers of its object. */
+function placesOf<Schema extends ObjectField>(
   front: number,
-  noted: Noted,
-): Readonly<Record<KeptName<Noted> & string, number>> {
-  const places = keptOf(noted).map((name, at) => [name, front + 2 * at]);
-  return Object.fromEntries(places) as Record<KeptName<Noted> & string, number>;
+  schema: Schema,
+): Readonly<Record<KeptName<Schema>, number>> {
+  const names = [...Object.keys(factsIn(schema)), ...checkedIn(schema.properties)];
+  return Object.fromEntries(names.map((name, at) => [name, front + 2 * at])) as Record<
+    KeptName<Schema>,
+    number
+  >;
 }
 
 export const PLACES = {
-  inventory: placesOf(HEAD_NUMBERS, INVENTORY),
-  room: placesOf(ITEM_NUMBERS, ROOM),
-  reservation: placesOf(HEAD_NUMBERS, RESERVATION),
-  stay: placesOf(ITEM_NUMBERS, STAY),
-  rate: placesOf(ITEM_NUMBERS, RATE),
-  service: placesOf(ITEM_NUMBERS, SERVICE),
-  bucket: placesOf(ITEM_NUMBERS, BUCKET),
-  day: placesOf(ITEM_NUMBERS, DAY),
-  group: placesOf(HEAD_NUMBERS, GROUP),
-  block: placesOf(ITEM_NUMBERS, BLOCK),
-  groupService: placesOf(ITEM_NUMBERS, GROUP_SERVICE),
+  inventory: placesOf(HEAD_NUMBERS, RECORD_OBJECTS.inventory),
+  room: placesOf(ITEM_NUMBERS, RECORD_OBJECTS.room),
+  reservation: placesOf(HEAD_NUMBERS, RECORD_OBJECTS.reservation),
+  stay: placesOf(ITEM_NUMBERS, RECORD_OBJECTS.stay),
+  rate: placesOf(ITEM_NUMBERS, RECORD_OBJECTS.rate),
+  service: placesOf(ITEM_NUMBERS, RECORD_OBJECTS.service),
+  bucket: placesOf(ITEM_NUMBERS, RECORD_OBJECTS.bucket),
+  day: placesOf(ITEM_NUMBERS, RECORD_OBJECTS.day),
+  group: placesOf(HEAD_NUMBERS, RECORD_OBJECTS.group),
+  block: placesOf(ITEM_NUMBERS, RECORD_OBJECTS.block),
+  groupService: placesOf(ITEM_NUMBERS, RECORD_OBJECTS.groupService),
 } as const;
 
 /** A member of an object or, without a name, the items of an array that are not objects. */

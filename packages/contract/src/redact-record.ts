@@ -1,7 +1,7 @@
 import { NOTED, SOUGHT } from "./record-plan.ts";
 import { byResource, type Resource } from "./resource.ts";
 import type { FieldSchema } from "./schema/field.ts";
-import { RECORD_SCHEMAS } from "./schema/record-schemas.ts";
+import { FIELDS, RECORD_SCHEMAS } from "./schema/record-schemas.ts";
 import { skipValue, skipWhitespace, UNSURE } from "./walk-value.ts";
 
 const QUOTE = 0x22;
@@ -144,28 +144,16 @@ interface PersonalField {
  * The fields that may contain personal data, which an erasure removes (docs/privacy.md gives the reasons), together with members that the
  * contract does not name. No count, outcome or figure depends on them.
  */
-export const PERSONAL_FIELDS: Readonly<Record<Resource, readonly PersonalField[]>> = {
-  inventories: [{ path: "correlationId" }],
-  reservations: [
-    { path: "correlationId" },
-    { path: "confirmationNumber", identifies: true },
-    { path: "cancellationReason" },
-    { path: "primarySharer" },
-    { path: "sharers" },
-    { path: "roomStays/*/roomNumber" },
-    { path: "roomStays/*/services/*/serviceName" },
-    { path: "profiles/*/id", identifies: true },
-    { path: "profiles/*/name", identifies: true },
-    { path: "profiles/*/context" },
-  ],
-  groups: [
-    { path: "correlationId" },
-    { path: "name", identifies: true },
-    { path: "description" },
-    { path: "salesPerson" },
-    { path: "services/*/serviceName" },
-  ],
-};
+export const PERSONAL_FIELDS = byResource((resource): readonly PersonalField[] =>
+  FIELDS[resource].flatMap(({ path, field: { notes } }) =>
+    notes?.personal === undefined
+      ? []
+      : {
+          path: path.replaceAll("[]", "/*").replaceAll(".", "/"),
+          ...(notes.personal === "identifies" ? { identifies: true } : {}),
+        },
+  ),
+);
 
 /** An erasure finds guests by the id; the setting `personalData: strip` hashes the name on arrival. */
 const PROFILE_ID = "profiles/*/id";

@@ -1,7 +1,9 @@
 import { isCurrency } from "./currencies.ts";
 import { type Money, moneyAt, sumOf, tenThousandthsAt } from "./money.ts";
-import { HEAD, LIST, PLACES, SOUGHT, SOUGHT_FROM } from "./record-plan.ts";
+import { HEAD, LIST, NOTED, PLACES, SOUGHT, SOUGHT_FROM } from "./record-plan.ts";
 import type { Resource } from "./resource.ts";
+import type { FieldKind, FieldSchema } from "./schema/field.ts";
+import { RECORD_OBJECTS } from "./schema/record-schemas.ts";
 import { pointerOf, quoted } from "./violation.ts";
 import type { RecordSpans } from "./walk-record.ts";
 import { dateAt, dayAt, TextMemory } from "./walk-value.ts";
@@ -108,54 +110,47 @@ export const GROUP_BLOCKS_MAX = 11_000;
 /** Room types of an inventory record, including virtual ones. */
 export const ROOM_TYPES_MAX = 1_000;
 
-const { inventory: INVENTORY, room: ROOM, reservation: RESERVATION, stay: STAY, rate: RATE } = PLACES;
-const { service: SERVICE, bucket: BUCKET, day: DAY, group: GROUP, block: BLOCK } = PLACES;
-const { groupService: GROUP_SERVICE } = PLACES;
+const { inventory: INVENTORY, room: ROOM, stay: STAY, rate: RATE, service: SERVICE } = PLACES;
+const { day: DAY, group: GROUP, block: BLOCK } = PLACES;
 
 /** Members with their places, such as the counts that must not be negative. */
 type Members = readonly { readonly name: string; readonly place: number }[];
-const membersOf = <Name extends string>(
-  places: Readonly<Record<Name, number>>,
-  names: readonly Name[],
-): Members => names.map((name) => ({ name, place: places[name] }));
-const sourceTimeOf = (resource: Resource, name: string): Members => [
-  { name, place: SOUGHT_FROM[resource] + 2 * SOUGHT.sourceTime },
+const sourceTimeOf = (resource: Resource): Members => [
+  {
+    name: NOTED[resource].sought?.[SOUGHT.sourceTime] ?? "",
+    place: SOUGHT_FROM[resource] + 2 * SOUGHT.sourceTime,
+  },
 ];
 
-const INVENTORY_TIMES: Members = [
-  ...sourceTimeOf("inventories", "createDateTime"),
-  ...membersOf(INVENTORY, ["occupancyDate"]),
-];
-const RESERVATION_TIMES: Members = [
-  ...sourceTimeOf("reservations", "lastModifiedDateTime"),
-  ...membersOf(RESERVATION, ["bookingDateTime", "cancellationDateTime"]),
-];
-const STAY_TIMES = membersOf(STAY, ["arrivalDate", "departureDate"]);
-const RATE_TIMES = membersOf(RATE, ["startDate", "endDate"]);
-const SERVICE_TIMES = membersOf(SERVICE, ["startDate", "endDate"]);
-const DAY_TIMES = membersOf(DAY, ["occupancyDate"]);
-const GROUP_TIMES: Members = [
-  ...sourceTimeOf("groups", "lastModifiedDateTime"),
-  ...membersOf(GROUP, ["bookingDate", "startDate", "endDate", "cutoffDate", "cancelDate"]),
-];
-const BLOCK_TIMES = membersOf(BLOCK, ["occupancyDate"]);
-const GROUP_SERVICE_TIMES = membersOf(GROUP_SERVICE, ["startDate", "endDate"]);
+/** The kept members of an object of some kinds, in the order of its schema. */
+function membersOfKinds(object: keyof typeof PLACES, kinds: readonly FieldKind[]): Members {
+  const places: Readonly<Record<string, number>> = PLACES[object];
+  const { properties } = RECORD_OBJECTS[object];
+  return Object.entries<FieldSchema>(properties).flatMap(([name, { fieldKind }]) => {
+    const place = places[name];
+    return place === undefined || !kinds.includes(fieldKind) ? [] : { name, place };
+  });
+}
 
-const ROOM_COUNTS: Members = Object.entries(ROOM).flatMap(([name, place]) =>
-  name === "roomTypeCode" ? [] : { name, place },
-);
-const RESERVATION_COUNTS = membersOf(RESERVATION, ["numberOfRooms"]);
-const STAY_COUNTS = membersOf(STAY, ["numberOfAdults", "numberOfChildren", "numberOfInfants"]);
-const BUCKET_COUNTS = membersOf(BUCKET, ["numberOfChildren"]);
-const BLOCK_COUNTS = membersOf(BLOCK, [
-  "blocks",
-  "pickup",
-  "originalBlocks",
-  "singlePersonOccupancy",
-  "twoPersonOccupancy",
-  "threePersonOccupancy",
-  "fourPersonOccupancy",
-]);
+const timesOf = (object: keyof typeof PLACES) => membersOfKinds(object, ["date", "timestamp"]);
+const countsOf = (object: keyof typeof PLACES) => membersOfKinds(object, ["count"]);
+
+const INVENTORY_TIMES = [...sourceTimeOf("inventories"), ...timesOf("inventory")];
+const RESERVATION_TIMES = [...sourceTimeOf("reservations"), ...timesOf("reservation")];
+const STAY_TIMES = timesOf("stay");
+const RATE_TIMES = timesOf("rate");
+const SERVICE_TIMES = timesOf("service");
+const DAY_TIMES = timesOf("day");
+const GROUP_TIMES = [...sourceTimeOf("groups"), ...timesOf("group")];
+const BLOCK_TIMES = timesOf("block");
+const GROUP_SERVICE_TIMES = timesOf("groupService");
+
+const ROOM_COUNTS = countsOf("room");
+const RESERVATION_COUNTS = countsOf("reservation");
+const STAY_COUNTS = countsOf("stay");
+const BUCKET_COUNTS = countsOf("bucket");
+const GROUP_COUNTS = countsOf("group");
+const BLOCK_COUNTS = countsOf("block");
 const NET_PARTS = [DAY.netRoomRevenue, DAY.netFoodRevenue, DAY.netBeverageRevenue, DAY.netOtherRevenue];
 
 const MINUS = 0x2d;
@@ -501,6 +496,7 @@ class WarningCheck {
       this.#warn("group.too-many-blocks", "groupBlocks", message);
     }
     this.#warnOfTimes(0, GROUP_TIMES);
+    this.#warnOfNegative(0, GROUP_COUNTS);
     const [first, last] = [this.#date(GROUP.startDate), this.#date(GROUP.endDate)];
     [this.#list, this.#item] = ["groupBlocks", 0];
     for (let block = this.#first(LIST.blocks); block !== 0; block = this.#next(block)) {
