@@ -70,6 +70,11 @@ const STATEMENTS: Record<string, string> = {
     select 'create domain ' || t.oid::regtype || ' as ' || format_type(t.typbasetype, t.typtypmod)
            || coalesce(' ' || (select string_agg(pg_get_constraintdef(r.oid), ' ' order by r.conname) from pg_constraint r where r.contypid = t.oid), '')
       from pg_type t join pg_namespace n on n.oid = t.typnamespace where t.typtype = 'd' and ${OURS}
+    union all
+    select 'create type ' || c.oid::regclass || ' as ('
+           || (select string_agg(quote_ident(a.attname) || ' ' || format_type(a.atttypid, a.atttypmod), ', ' order by a.attnum)
+               from pg_attribute a where a.attrelid = c.oid and a.attnum > 0) || ')'
+      from pg_class c join pg_namespace n on n.oid = c.relnamespace where c.relkind = 'c' and ${OURS}
     order by 1`,
   sequences: `
     select 'create sequence ' || c.oid::regclass || ' as ' || s.seqtypid::regtype || ' increment ' || s.seqincrement as line

@@ -699,6 +699,8 @@ create table bellhop_state.reservation_version (
 );
 
 create type analytics.clock as enum ('source', 'receipt');
+create type analytics.counted_movement as (client_code text, property_code text, stay_date date, currency_code text, arrivals integer, departures integer, stay_throughs integer, length_of_stay numeric, lead_days numeric, cancelled_rooms integer, cancelled_room_revenue numeric, cancelled_lead_days numeric, cancellation_rate numeric, no_show_rooms integer, no_show_room_revenue numeric, no_show_rate numeric, stay_rooms integer, stay_nights bigint, lead_rooms integer, lead_room_days bigint, cancelled_room_days bigint);
+create type analytics.counted_night as (client_code text, property_code text, stay_date date, reservation_id text, share_id text, status text, room_type_code text, booked_room_type_code text, market_segment_code text, group_block_code text, rate_code text, channel text, currency_code text, rooms integer, adults integer, children integer, room_revenue numeric, gross_room_revenue numeric);
 
 CREATE INDEX accept_log_backfill ON ONLY bellhop.accept_log USING btree (backfill_id, request_id) WHERE (backfill_id IS NOT NULL);
 CREATE INDEX accept_log_client ON ONLY bellhop.accept_log USING btree (client_id, request_id);
@@ -744,6 +746,11 @@ CREATE INDEX night_entry_shared ON bellhop_state.night_entry USING btree (proper
 CREATE INDEX night_entry_short ON bellhop_state.night_entry USING btree (property_id, first_night) WHERE (nights <= 31);
 CREATE INDEX reservation_version_change ON bellhop_state.reservation_version USING btree (bucket, change_no) WHERE (change_no IS NOT NULL);
 
+CREATE OR REPLACE FUNCTION analytics.business_day_of(instant timestamp with time zone, time_zone text, business_day_end text)
+ RETURNS date
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE STRICT
+RETURN (SELECT CASE WHEN (business_day_of.instant < analytics.end_of_business_day((local.local_day - 1), business_day_of.time_zone, business_day_of.business_day_end)) THEN (local.local_day - 1) ELSE local.local_day END AS local_day FROM (SELECT (((business_day_of.instant AT TIME ZONE business_day_of.time_zone) - make_interval(mins => analytics.minutes_after_midnight(business_day_of.business_day_end))))::date AS local_day) local);
 CREATE OR REPLACE FUNCTION analytics.daily_revenue_as_of(instant timestamp with time zone, clock analytics.clock DEFAULT 'source'::analytics.clock, of_client_code text DEFAULT NULL::text, of_property_code text DEFAULT NULL::text)
  RETURNS SETOF analytics.daily_revenue
  LANGUAGE sql
@@ -780,11 +787,21 @@ AS $function$
       ) as sent (revenue_date, net_room_revenue, net_food_revenue, net_beverage_revenue, net_other_revenue,
         net_ticket_price, ticket_price, net_total_revenue, gross_total_revenue)
     $function$;
+CREATE OR REPLACE FUNCTION analytics.end_of_business_day(business_day date, time_zone text, business_day_end text)
+ RETURNS timestamp with time zone
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE STRICT
+RETURN (((business_day + 1) + make_interval(mins => analytics.minutes_after_midnight(business_day_end))) AT TIME ZONE time_zone);
 CREATE OR REPLACE FUNCTION analytics.first_request_id_after(instant timestamp with time zone)
  RETURNS uuid
  LANGUAGE sql
  IMMUTABLE PARALLEL SAFE STRICT
 RETURN (SELECT ((((lpad(to_hex((after.microseconds / 1000)), 12, '0'::text) || '7'::text) || lpad(to_hex(((((after.microseconds % (1000)::bigint) * 4096) + 999) / 1000)), 3, '0'::text)) || '8000000000000000'::text))::uuid AS uuid FROM (SELECT ((floor((LEAST(GREATEST(EXTRACT(epoch FROM first_request_id_after.instant), (0)::numeric), ('281474976709'::bigint)::numeric) * (1000000)::numeric)))::bigint + 1) AS microseconds) after);
+CREATE OR REPLACE FUNCTION analytics.folded_status(status text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE STRICT
+RETURN CASE WHEN (char_length(status) <= 40) THEN upper((replace(replace(replace(translate(regexp_replace(status, '[\u0009-\u000d \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff_-]'::text, ''::text, 'g'::text), 'ıſ'::text, 'IS'::text), 'ﬁ'::text, 'FI'::text), 'ﬅ'::text, 'ST'::text), 'ﬆ'::text, 'ST'::text) COLLATE "C")) ELSE NULL::text END;
 CREATE OR REPLACE FUNCTION analytics.group_block_master_as_of(instant timestamp with time zone, clock analytics.clock DEFAULT 'source'::analytics.clock, of_client_code text DEFAULT NULL::text, of_property_code text DEFAULT NULL::text)
  RETURNS SETOF analytics.group_block_master
  LANGUAGE sql
@@ -848,6 +865,333 @@ AS $function$
         facts.original_blocks, facts.single_person_rate, facts.two_person_rate, facts.currency_code
       ) as block (occupancy_date, room_type_code, blocks, pickup, original_blocks, single_person_rate,
         two_person_rate, currency_code)
+    $function$;
+CREATE OR REPLACE FUNCTION analytics.minutes_after_midnight(business_day_end text)
+ RETURNS integer
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE STRICT
+RETURN (((("left"(business_day_end, 2))::integer * 60) + ("right"(business_day_end, 2))::integer) - CASE WHEN (("left"(business_day_end, 2))::integer < 12) THEN 0 ELSE 1440 END);
+CREATE OR REPLACE FUNCTION analytics.movement_as_of(instant timestamp with time zone, clock analytics.clock DEFAULT 'source'::analytics.clock, of_client_code text DEFAULT NULL::text, of_property_code text DEFAULT NULL::text, first_date date DEFAULT NULL::date, last_date date DEFAULT NULL::date)
+ RETURNS SETOF analytics.counted_movement
+ LANGUAGE sql
+ STABLE PARALLEL SAFE
+AS $function$
+      with 
+      property as materialized (
+        select stored.property_id, stored.bucket, client_code, property_code, settings.time_zone, settings.currency_code,
+          make_interval(mins => analytics.minutes_after_midnight(settings.business_day_end)) as day_end
+        from analytics.property as settings
+        join analytics.stored_property as stored using (client_code, property_code)
+        where (of_client_code is null or client_code = of_client_code)
+          and (of_property_code is null or property_code = of_property_code)
+      ),
+      meaning as materialized (
+        select client_code, property_code, status, meaning, on_the_books
+        from analytics.status_meaning as used
+        where used.resource = 'reservations' and used.on_the_books is not null
+          and (of_client_code is null or used.client_code = of_client_code)
+          and (of_property_code is null or used.property_code = of_property_code)
+      ),
+      kind as materialized (
+        select dimension.property_id, dimension.dimension, dimension.status, dimension.room_type_code, dimension.booked_room_type_code,
+          dimension.market_segment_code, dimension.group_block_code, dimension.rate_code, dimension.channel,
+          coalesce(dimension.currency_code, property.currency_code) as currency_code, dimension.currency_code as own_currency_code,
+          case
+            when meaning.on_the_books then 'books'
+            when meaning.meaning = 'NO_SHOW' then 'no-show'
+            when meaning.meaning is distinct from 'WAITLISTED' then 'cancelled'
+          end as state
+        from property
+        join analytics.stored_night_dimension as dimension
+          on dimension.bucket = property.bucket and dimension.property_id = property.property_id /* and dimension.bucket = home */
+        join meaning
+          on meaning.client_code = property.client_code and meaning.property_code = property.property_code
+          and meaning.status = dimension.status
+        where coalesce(dimension.cause = 'posted', true)
+      ),
+      run as materialized (
+        select * from analytics.stored_night_entry as entry
+        where entry.property_id = any (array(select property_id from property)) /* and entry.bucket = home */ and entry.nights <= 31
+          and entry.first_night between (coalesce(first_date, '-infinity') - 1) - 30 and coalesce(last_date, 'infinity') and entry.first_night + entry.nights > (coalesce(first_date, '-infinity') - 1)
+        union all
+        select * from analytics.stored_night_entry as entry
+        where entry.property_id = any (array(select property_id from property)) /* and entry.bucket = home */ and entry.nights > 31
+          and entry.first_night <= coalesce(last_date, 'infinity') and entry.first_night + entry.nights > (coalesce(first_date, '-infinity') - 1)
+        union all
+        select * from (
+          with delta as (
+            select * from analytics.stored_ledger_delta as entry
+            where entry.property_id = any (array(select property_id from property)) /* and entry.bucket = home */ and entry.nights <= 31
+              and entry.first_night between (coalesce(first_date, '-infinity') - 1) - 30 and coalesce(last_date, 'infinity') and entry.first_night + entry.nights > (coalesce(first_date, '-infinity') - 1)
+            union all
+            select * from analytics.stored_ledger_delta as entry
+            where entry.property_id = any (array(select property_id from property)) /* and entry.bucket = home */ and entry.nights > 31
+              and entry.first_night <= coalesce(last_date, 'infinity') and entry.first_night + entry.nights > (coalesce(first_date, '-infinity') - 1)
+          )
+          select
+            source_time, received_at, dimension, property_id,
+            date '1970-01-01' + (nights_and_counts >> 38)::integer as first_night,
+            (nights_and_counts >> 32 & 63)::integer as nights,
+            (nights_and_counts >> 22 & 1023)::integer - 512 as rooms,
+            (nights_and_counts >> 11 & 2047)::integer - 1024 as adults,
+            (nights_and_counts & 2047)::integer - 1024 as children,
+            bucket,
+            nullif(revenue, -9223372036854775808) * 0.0001 as room_revenue,
+            nullif(gross_revenue, -9223372036854775808) * 0.0001 as gross_room_revenue,
+            key, null::text collate "C" as share_id
+          from (
+            select
+              source_time, received_at, property_id, bucket, key,
+              runs[unnest(places[:cardinality(runs) / 4])] as dimension,
+              runs[unnest(places[:cardinality(runs) / 4]) + 1] as nights_and_counts,
+              runs[unnest(places[:cardinality(runs) / 4]) + 2] as revenue,
+              runs[unnest(places[:cardinality(runs) / 4]) + 3] as gross_revenue
+            from delta
+            cross join (
+              select '{1, 5, 9, 13, 17, 21, 25, 29, 33, 37, 41, 45, 49, 53, 57, 61, 65, 69, 73, 77, 81,
+                85, 89, 93, 97, 101, 105, 109, 113, 117, 121, 125, 129, 133, 137, 141, 145, 149, 153, 157, 161, 165,
+                169, 173, 177, 181, 185, 189, 193, 197, 201, 205, 209, 213, 217, 221, 225, 229, 233, 237, 241, 245}'::integer[] as places
+            ) as longest
+          ) as laid_out
+        ) as run
+        where first_night <= coalesce(last_date, 'infinity') and first_night + nights > (coalesce(first_date, '-infinity') - 1)
+      ),
+      entry as materialized (
+        select kind.*, run.key, run.share_id, run.rooms, run.adults, run.children, run.room_revenue, run.gross_room_revenue, run.source_time,
+          greatest(run.first_night, (coalesce(first_date, '-infinity') - 1)) as first_night, least(run.first_night + run.nights, coalesce(last_date, 'infinity') + 1) as end_night
+        from run
+        join kind on kind.property_id = run.property_id and kind.dimension = run.dimension
+        where kind.state = any ('{books,cancelled,no-show}') and case clock when 'source' then run.source_time else run.received_at end <= instant
+      ),
+      of_night as materialized (
+        select property_id, state, currency_code, share_id, key, first_night + passed as night, sum(rooms) as rooms,
+          sum(room_revenue) as room_revenue, min(source_time) filter (where rooms > 0) as since
+        from entry
+        cross join lateral generate_series(0, end_night - first_night - 1) as passed
+        group by property_id, state, currency_code, share_id, key, first_night + passed
+      ),
+      -- A reservation, or a share with as many rooms as the most that any member has.
+      unit as materialized (
+        select property_id, state, share_id, night, own, min(currency_code) as currency_code, min(key) as key, max(rooms) as rooms,
+          min(since) as since
+        from (
+          select property_id, state, share_id, night, case when share_id is null then key end as own, min(currency_code) as currency_code,
+            key, sum(rooms) as rooms, min(since) as since
+          from of_night
+          group by property_id, state, share_id, night, key
+          having sum(rooms) <> 0
+        ) as member
+        group by property_id, state, share_id, night, own
+      ),
+      edge as materialized (
+        select property_id, share_id, own, night, sum(rooms) as rooms, sum(before) as before,
+          coalesce(min(currency_code) filter (where rooms > 0), min(currency_code)) as currency_code, min(key) filter (where rooms > 0) as key
+        from (
+          select property_id, share_id, own, night, currency_code, key, rooms, 0 as before from unit where state = 'books'
+          union all
+          select property_id, share_id, own, night + 1, currency_code, key, 0, rooms from unit where state = 'books'
+        ) as side
+        where night between (coalesce(first_date, '-infinity') - 1) + 1 and coalesce(last_date, 'infinity')
+        group by property_id, share_id, own, night
+      ),
+      arrival as (
+        select edge.property_id, edge.currency_code, edge.night, edge.rooms - edge.before as rooms, version.to_date - edge.night as stay,
+          edge.night - (facts.booking_time at time zone property.time_zone - property.day_end)::date as lead
+        from edge
+        join property using (property_id)
+        left join lateral (
+          select newest.to_date, newest.facts_source_time, newest.content_hash
+          from analytics.stored_reservation_range as newest
+          where newest.bucket = property.bucket and newest.property_id = edge.property_id and newest.key = edge.key
+            /* and newest.bucket = home */
+            and case clock
+              when 'source' then newest.source_time <= instant
+              else newest.request_id < analytics.first_request_id_after(instant)
+            end
+          order by newest.source_time desc, newest.request_id desc, newest.record_index desc
+          limit 1
+        ) as version on true
+        -- With a limit, so that it is looked up by key even where nested loops are disabled.
+        left join lateral (
+          select stored.booking_time
+          from analytics.stored_reservation_version as stored
+          where stored.bucket = property.bucket and stored.property_id = edge.property_id and stored.key = edge.key
+            and stored.source_time = version.facts_source_time and stored.content_hash = version.content_hash
+            /* and stored.bucket = home */
+          limit 1
+        ) as facts on true
+        where edge.rooms > edge.before
+      ),
+      part as (
+        select property_id, currency_code, night, greatest(rooms - before, 0) as arrivals, greatest(before - rooms, 0) as departures,
+          least(rooms, before) as stay_throughs, 0 as cancelled, null::numeric as cancelled_revenue, 0 as cancelled_days, 0 as no_shows,
+          null::numeric as no_show_revenue, 0 as stay_rooms, 0 as stay_nights, 0 as lead_rooms, 0 as lead_days
+        from edge
+        union all
+        select property_id, unit.currency_code, night, 0, 0, 0, case when state = 'cancelled' then rooms else 0 end, null,
+          case when state = 'cancelled' then rooms * (night - (since at time zone property.time_zone - property.day_end)::date) else 0 end,
+          case when state = 'no-show' then rooms else 0 end, null, 0, 0, 0, 0
+        from unit
+        join property using (property_id)
+        where state <> 'books' and night > (coalesce(first_date, '-infinity') - 1)
+        union all
+        select property_id, currency_code, night, 0, 0, 0, 0, case when state = 'cancelled' then sum(room_revenue) end, 0, 0,
+          case when state = 'no-show' then sum(room_revenue) end, 0, 0, 0, 0
+        from of_night where state <> 'books' and night > (coalesce(first_date, '-infinity') - 1) and room_revenue <> 0
+        group by property_id, state, currency_code, night
+        union all
+        select property_id, currency_code, night, 0, 0, 0, 0, null, 0, 0, null, case when stay is null then 0 else rooms end,
+          coalesce(rooms * stay, 0), case when lead is null then 0 else rooms end, coalesce(rooms * lead, 0)
+        from arrival
+      ),
+      total as (
+        select property_id, night, currency_code, sum(arrivals) as arrivals, sum(departures) as departures,
+          sum(stay_throughs) as stay_throughs, sum(cancelled) as cancelled, sum(cancelled_revenue) as cancelled_revenue,
+          sum(cancelled_days) as cancelled_days, sum(no_shows) as no_shows, sum(no_show_revenue) as no_show_revenue,
+          sum(stay_rooms) as stay_rooms, sum(stay_nights) as stay_nights, sum(lead_rooms) as lead_rooms, sum(lead_days) as lead_days,
+          nullif(sum(arrivals) + sum(stay_throughs) + sum(cancelled) + sum(no_shows), 0) as booked
+        from part
+        group by property_id, night, currency_code
+        having sum(arrivals) <> 0 or sum(departures) <> 0 or sum(stay_throughs) <> 0 or sum(cancelled) <> 0 or sum(no_shows) <> 0
+      )
+      select property.client_code, property.property_code, total.night, total.currency_code, arrivals::integer, departures::integer,
+        stay_throughs::integer, round(stay_nights / nullif(stay_rooms, 0), 2), round(lead_days / nullif(lead_rooms, 0), 2),
+        cancelled::integer, trim_scale(cancelled_revenue), round(cancelled_days / nullif(cancelled, 0), 2), round(cancelled / booked, 4),
+        no_shows::integer, trim_scale(no_show_revenue), round(no_shows / booked, 4),
+        stay_rooms::integer, stay_nights::bigint, lead_rooms::integer, lead_days::bigint, cancelled_days::bigint
+      from total
+      join property using (property_id)
+    $function$;
+CREATE OR REPLACE FUNCTION analytics.night_on_the_books_as_of(instant timestamp with time zone, clock analytics.clock DEFAULT 'source'::analytics.clock, of_client_code text DEFAULT NULL::text, of_property_code text DEFAULT NULL::text, first_date date DEFAULT NULL::date, last_date date DEFAULT NULL::date)
+ RETURNS SETOF analytics.counted_night
+ LANGUAGE sql
+ STABLE PARALLEL SAFE
+AS $function$
+      with 
+      property as materialized (
+        select stored.property_id, stored.bucket, client_code, property_code, settings.time_zone, settings.currency_code,
+          make_interval(mins => analytics.minutes_after_midnight(settings.business_day_end)) as day_end
+        from analytics.property as settings
+        join analytics.stored_property as stored using (client_code, property_code)
+        where (of_client_code is null or client_code = of_client_code)
+          and (of_property_code is null or property_code = of_property_code)
+      ),
+      meaning as materialized (
+        select client_code, property_code, status, meaning, on_the_books
+        from analytics.status_meaning as used
+        where used.resource = 'reservations' and used.on_the_books is not null
+          and (of_client_code is null or used.client_code = of_client_code)
+          and (of_property_code is null or used.property_code = of_property_code)
+      ),
+      kind as materialized (
+        select dimension.property_id, dimension.dimension, dimension.status, dimension.room_type_code, dimension.booked_room_type_code,
+          dimension.market_segment_code, dimension.group_block_code, dimension.rate_code, dimension.channel,
+          coalesce(dimension.currency_code, property.currency_code) as currency_code, dimension.currency_code as own_currency_code,
+          case
+            when meaning.on_the_books then 'books'
+            when meaning.meaning = 'NO_SHOW' then 'no-show'
+            when meaning.meaning is distinct from 'WAITLISTED' then 'cancelled'
+          end as state
+        from property
+        join analytics.stored_night_dimension as dimension
+          on dimension.bucket = property.bucket and dimension.property_id = property.property_id /* and dimension.bucket = home */
+        join meaning
+          on meaning.client_code = property.client_code and meaning.property_code = property.property_code
+          and meaning.status = dimension.status
+        where coalesce(dimension.cause = 'posted', true)
+      ),
+      run as materialized (
+        select * from analytics.stored_night_entry as entry
+        where entry.property_id = any (array(select property_id from property)) /* and entry.bucket = home */ and entry.nights <= 31
+          and entry.first_night between (coalesce(first_date, '-infinity')) - 30 and coalesce(last_date, 'infinity') and entry.first_night + entry.nights > (coalesce(first_date, '-infinity'))
+        union all
+        select * from analytics.stored_night_entry as entry
+        where entry.property_id = any (array(select property_id from property)) /* and entry.bucket = home */ and entry.nights > 31
+          and entry.first_night <= coalesce(last_date, 'infinity') and entry.first_night + entry.nights > (coalesce(first_date, '-infinity'))
+        union all
+        select * from (
+          with delta as (
+            select * from analytics.stored_ledger_delta as entry
+            where entry.property_id = any (array(select property_id from property)) /* and entry.bucket = home */ and entry.nights <= 31
+              and entry.first_night between (coalesce(first_date, '-infinity')) - 30 and coalesce(last_date, 'infinity') and entry.first_night + entry.nights > (coalesce(first_date, '-infinity'))
+            union all
+            select * from analytics.stored_ledger_delta as entry
+            where entry.property_id = any (array(select property_id from property)) /* and entry.bucket = home */ and entry.nights > 31
+              and entry.first_night <= coalesce(last_date, 'infinity') and entry.first_night + entry.nights > (coalesce(first_date, '-infinity'))
+          )
+          select
+            source_time, received_at, dimension, property_id,
+            date '1970-01-01' + (nights_and_counts >> 38)::integer as first_night,
+            (nights_and_counts >> 32 & 63)::integer as nights,
+            (nights_and_counts >> 22 & 1023)::integer - 512 as rooms,
+            (nights_and_counts >> 11 & 2047)::integer - 1024 as adults,
+            (nights_and_counts & 2047)::integer - 1024 as children,
+            bucket,
+            nullif(revenue, -9223372036854775808) * 0.0001 as room_revenue,
+            nullif(gross_revenue, -9223372036854775808) * 0.0001 as gross_room_revenue,
+            key, null::text collate "C" as share_id
+          from (
+            select
+              source_time, received_at, property_id, bucket, key,
+              runs[unnest(places[:cardinality(runs) / 4])] as dimension,
+              runs[unnest(places[:cardinality(runs) / 4]) + 1] as nights_and_counts,
+              runs[unnest(places[:cardinality(runs) / 4]) + 2] as revenue,
+              runs[unnest(places[:cardinality(runs) / 4]) + 3] as gross_revenue
+            from delta
+            cross join (
+              select '{1, 5, 9, 13, 17, 21, 25, 29, 33, 37, 41, 45, 49, 53, 57, 61, 65, 69, 73, 77, 81,
+                85, 89, 93, 97, 101, 105, 109, 113, 117, 121, 125, 129, 133, 137, 141, 145, 149, 153, 157, 161, 165,
+                169, 173, 177, 181, 185, 189, 193, 197, 201, 205, 209, 213, 217, 221, 225, 229, 233, 237, 241, 245}'::integer[] as places
+            ) as longest
+          ) as laid_out
+        ) as run
+        where first_night <= coalesce(last_date, 'infinity') and first_night + nights > (coalesce(first_date, '-infinity'))
+      ),
+      entry as materialized (
+        select kind.*, run.key, run.share_id, run.rooms, run.adults, run.children, run.room_revenue, run.gross_room_revenue, run.source_time,
+          greatest(run.first_night, (coalesce(first_date, '-infinity'))) as first_night, least(run.first_night + run.nights, coalesce(last_date, 'infinity') + 1) as end_night
+        from run
+        join kind on kind.property_id = run.property_id and kind.dimension = run.dimension
+        where kind.state = any ('{books}') and case clock when 'source' then run.source_time else run.received_at end <= instant
+      ),
+      counted as materialized (
+        select property_id, dimension, status, room_type_code, booked_room_type_code, market_segment_code, group_block_code, rate_code,
+          channel, currency_code, own_currency_code, key, share_id, first_night + passed as night,
+          sum(rooms) as rooms, sum(adults) as adults, sum(children) as children, sum(room_revenue) as room_revenue,
+          sum(gross_room_revenue) as gross_room_revenue, coalesce(sum(rooms) filter (where room_revenue is not null), 0) as priced_rooms,
+          coalesce(sum(rooms) filter (where gross_room_revenue is not null), 0) as gross_priced_rooms
+        from entry
+        cross join lateral generate_series(0, end_night - first_night - 1) as passed
+        group by property_id, dimension, status, room_type_code, booked_room_type_code, market_segment_code, group_block_code, rate_code,
+          channel, currency_code, own_currency_code, key, share_id, first_night + passed
+      ),
+      -- The first sharer has as many rooms as the most that any names; those beyond its own count in its first kind of stay, as in
+      -- src/insight/sql/parts/settled-shares.sql.
+      sharer as (
+        select property_id, share_id, night, key, dimension, sum(rooms) over own as named, min(key) over shared as holder,
+          row_number() over (own order by room_type_code, booked_room_type_code, market_segment_code, group_block_code, rate_code,
+            channel, own_currency_code, dimension) as place
+        from counted
+        where share_id is not null and rooms <> 0
+        window shared as (partition by property_id, share_id, night), own as (partition by property_id, share_id, night, key)
+      ),
+      settled as (
+        select property_id, share_id, night, key, dimension,
+          case when key <> holder then -named when place = 1 then max(named) over (partition by property_id, share_id, night) - named
+            else 0 end as more, key = holder as has_rooms
+        from sharer
+      )
+      select property.client_code, property.property_code, counted.night, counted.key, counted.share_id, counted.status,
+        counted.room_type_code, counted.booked_room_type_code, counted.market_segment_code, counted.group_block_code,
+        counted.rate_code, counted.channel, counted.currency_code,
+        case when settled.has_rooms is false then 0 else counted.rooms + coalesce(settled.more, 0) end::integer,
+        counted.adults::integer, counted.children::integer,
+        case when counted.priced_rooms <> 0 or counted.room_revenue <> 0 then trim_scale(counted.room_revenue) end,
+        case when counted.gross_priced_rooms <> 0 or counted.gross_room_revenue <> 0 then trim_scale(counted.gross_room_revenue) end
+      from counted
+      join property using (property_id)
+      left join settled using (property_id, share_id, night, key, dimension)
+      where counted.rooms <> 0 or counted.adults <> 0 or counted.children <> 0 or counted.room_revenue <> 0 or counted.gross_room_revenue <> 0
     $function$;
 CREATE OR REPLACE FUNCTION analytics.received_at_of(request_id uuid)
  RETURNS timestamp with time zone
@@ -1218,6 +1562,12 @@ create view analytics.daily_revenue as
      JOIN analytics.stored_current record ON record.bucket = property.bucket AND record.property_id = property.property_id AND record.resource = 'r'::"char"
      JOIN analytics.stored_reservation_version facts ON facts.bucket = record.bucket AND facts.property_id = record.property_id AND facts.key = record.key AND facts.source_time = record.facts_source_time AND facts.content_hash = record.content_hash
      CROSS JOIN LATERAL UNNEST(facts.revenue_date, facts.net_room_revenue, facts.net_food_revenue, facts.net_beverage_revenue, facts.net_other_revenue, facts.net_ticket_price, facts.ticket_price, facts.net_total_revenue, facts.gross_total_revenue) sent(revenue_date, net_room_revenue, net_food_revenue, net_beverage_revenue, net_other_revenue, net_ticket_price, ticket_price, net_total_revenue, gross_total_revenue);
+create view analytics.default_status as
+ SELECT resource,
+    spelling,
+    meaning,
+    on_the_books
+   FROM ( VALUES ('reservations'::text,'RESERVED'::text,'RESERVED'::text,true), ('reservations'::text,'RESERVE'::text,'RESERVED'::text,true), ('reservations'::text,'BOOKED'::text,'RESERVED'::text,true), ('reservations'::text,'DUEIN'::text,'RESERVED'::text,true), ('reservations'::text,'RES'::text,'RESERVED'::text,true), ('reservations'::text,'CONFIRMED'::text,'CONFIRMED'::text,true), ('reservations'::text,'CONFIRM'::text,'CONFIRMED'::text,true), ('reservations'::text,'CONF'::text,'CONFIRMED'::text,true), ('reservations'::text,'GUARANTEED'::text,'CONFIRMED'::text,true), ('reservations'::text,'INHOUSE'::text,'IN_HOUSE'::text,true), ('reservations'::text,'RESIDENT'::text,'IN_HOUSE'::text,true), ('reservations'::text,'DUEOUT'::text,'IN_HOUSE'::text,true), ('reservations'::text,'CHECKEDIN'::text,'CHECKED_IN'::text,true), ('reservations'::text,'CHECKIN'::text,'CHECKED_IN'::text,true), ('reservations'::text,'ARRIVED'::text,'CHECKED_IN'::text,true), ('reservations'::text,'CHECKEDOUT'::text,'CHECKED_OUT'::text,true), ('reservations'::text,'CHECKOUT'::text,'CHECKED_OUT'::text,true), ('reservations'::text,'DEPARTED'::text,'CHECKED_OUT'::text,true), ('reservations'::text,'CANCELLED'::text,'CANCELLED'::text,false), ('reservations'::text,'CANCELED'::text,'CANCELLED'::text,false), ('reservations'::text,'CANCEL'::text,'CANCELLED'::text,false), ('reservations'::text,'CANCELLATION'::text,'CANCELLED'::text,false), ('reservations'::text,'CXL'::text,'CANCELLED'::text,false), ('reservations'::text,'CXLD'::text,'CANCELLED'::text,false), ('reservations'::text,'NOSHOW'::text,'NO_SHOW'::text,false), ('reservations'::text,'NOSHOWED'::text,'NO_SHOW'::text,false), ('reservations'::text,'WAITLISTED'::text,'WAITLISTED'::text,false), ('reservations'::text,'WAITLIST'::text,'WAITLISTED'::text,false), ('groups'::text,'DEFINITE'::text,'DEFINITE'::text,true), ('groups'::text,'DEF'::text,'DEFINITE'::text,true), ('groups'::text,'TENTATIVE'::text,'TENTATIVE'::text,false), ('groups'::text,'TENT'::text,'TENTATIVE'::text,false), ('groups'::text,'TEN'::text,'TENTATIVE'::text,false), ('groups'::text,'PROSPECT'::text,'PROSPECT'::text,false), ('groups'::text,'PROSPECTIVE'::text,'PROSPECT'::text,false), ('groups'::text,'PROS'::text,'PROSPECT'::text,false), ('groups'::text,'CANCELLED'::text,'CANCELLED'::text,false), ('groups'::text,'CANCELED'::text,'CANCELLED'::text,false), ('groups'::text,'CANCEL'::text,'CANCELLED'::text,false), ('groups'::text,'CANCELLATION'::text,'CANCELLED'::text,false), ('groups'::text,'CXL'::text,'CANCELLED'::text,false), ('groups'::text,'CAN'::text,'CANCELLED'::text,false), ('groups'::text,'LOST'::text,'LOST'::text,false), ('groups'::text,'LOS'::text,'LOST'::text,false)) known(resource, spelling, meaning, on_the_books);
 create view analytics.group_block_master as
  SELECT property.client_code,
     property.property_code,
@@ -1258,6 +1608,74 @@ create view analytics.group_block_night as
      JOIN analytics.stored_current record ON record.bucket = property.bucket AND record.property_id = property.property_id AND record.resource = 'g'::"char"
      JOIN analytics.stored_group_version facts ON facts.bucket = record.bucket AND facts.property_id = record.property_id AND facts.key = record.key AND facts.source_time = record.facts_source_time AND facts.content_hash = record.content_hash
      CROSS JOIN LATERAL UNNEST(facts.occupancy_date, facts.room_type_code, facts.blocks, facts.pickup, facts.original_blocks, facts.single_person_rate, facts.two_person_rate, facts.currency_code) block(occupancy_date, room_type_code, blocks, pickup, original_blocks, single_person_rate, two_person_rate, currency_code);
+create view analytics.movement as
+ SELECT counted.client_code,
+    counted.property_code,
+    counted.stay_date,
+    counted.currency_code,
+    counted.arrivals,
+    counted.departures,
+    counted.stay_throughs,
+    counted.length_of_stay,
+    counted.lead_days,
+    counted.cancelled_rooms,
+    counted.cancelled_room_revenue,
+    counted.cancelled_lead_days,
+    counted.cancellation_rate,
+    counted.no_show_rooms,
+    counted.no_show_room_revenue,
+    counted.no_show_rate,
+    counted.stay_rooms,
+    counted.stay_nights,
+    counted.lead_rooms,
+    counted.lead_room_days,
+    counted.cancelled_room_days
+   FROM analytics.stored_property property
+     CROSS JOIN LATERAL analytics.movement_as_of('infinity'::timestamp with time zone, 'source'::analytics.clock, property.client_code, property.property_code) counted(client_code, property_code, stay_date, currency_code, arrivals, departures, stay_throughs, length_of_stay, lead_days, cancelled_rooms, cancelled_room_revenue, cancelled_lead_days, cancellation_rate, no_show_rooms, no_show_room_revenue, no_show_rate, stay_rooms, stay_nights, lead_rooms, lead_room_days, cancelled_room_days);
+create view analytics.night_on_the_books as
+ SELECT counted.client_code,
+    counted.property_code,
+    counted.stay_date,
+    counted.reservation_id,
+    counted.share_id,
+    counted.status,
+    counted.room_type_code,
+    counted.booked_room_type_code,
+    counted.market_segment_code,
+    counted.group_block_code,
+    counted.rate_code,
+    counted.channel,
+    counted.currency_code,
+    counted.rooms,
+    counted.adults,
+    counted.children,
+    counted.room_revenue,
+    counted.gross_room_revenue
+   FROM analytics.stored_property property
+     CROSS JOIN LATERAL analytics.night_on_the_books_as_of('infinity'::timestamp with time zone, 'source'::analytics.clock, property.client_code, property.property_code) counted(client_code, property_code, stay_date, reservation_id, share_id, status, room_type_code, booked_room_type_code, market_segment_code, group_block_code, rate_code, channel, currency_code, rooms, adults, children, room_revenue, gross_room_revenue);
+create view analytics.property as
+ SELECT property.client_code,
+    property.property_code,
+    setting.name,
+    setting.city,
+    COALESCE(setting.time_zone, 'UTC'::text) AS time_zone,
+    COALESCE(setting.business_day_end, '00:00'::text) AS business_day_end,
+    analytics.business_day_of(now(), COALESCE(setting.time_zone, 'UTC'::text), COALESCE(setting.business_day_end, '00:00'::text)) AS business_day,
+    setting.currency_code,
+    COALESCE(setting.occupancy_base, 'capacity'::text) AS occupancy_base
+   FROM bellhop.property
+     CROSS JOIN LATERAL ( SELECT max(effective.value) FILTER (WHERE effective.name = 'name'::text) AS name,
+            max(effective.value) FILTER (WHERE effective.name = 'city'::text) AS city,
+            max(effective.value) FILTER (WHERE effective.name = 'timeZone'::text) AS time_zone,
+            max(effective.value) FILTER (WHERE effective.name = 'businessDayEnd'::text) AS business_day_end,
+            max(effective.value) FILTER (WHERE effective.name = 'currency'::text) AS currency_code,
+            max(effective.value) FILTER (WHERE effective.name = 'occupancyBase'::text) AS occupancy_base
+           FROM ( SELECT DISTINCT ON (of_client.name) of_client.name,
+                    of_client.value
+                   FROM bellhop.property_setting of_client
+                  WHERE of_client.client_code = property.client_code AND (of_client.property_code IS NULL OR of_client.property_code = property.property_code)
+                  ORDER BY of_client.name, of_client.property_code) effective) setting
+  WHERE property.deleted_at IS NULL;
 create view analytics.reservation as
  SELECT property.client_code,
     property.property_code,
@@ -1463,6 +1881,22 @@ create view analytics.room_type_inventory as
      JOIN analytics.stored_current record ON record.bucket = property.bucket AND record.property_id = property.property_id AND record.resource = 'i'::"char"
      JOIN analytics.stored_inventory_version facts ON facts.bucket = record.bucket AND facts.property_id = record.property_id AND facts.key = record.key AND facts.source_time = record.facts_source_time AND facts.content_hash = record.content_hash
      CROSS JOIN LATERAL UNNEST(facts.room_type_code, facts.is_virtual, facts.room_type_capacity, facts.rooms_not_available_maintenance, facts.rooms_not_available_other, facts.rooms_sold, facts.transient_sold, facts.group_sold) room(room_type_code, is_virtual, room_type_capacity, rooms_not_available_maintenance, rooms_not_available_other, rooms_sold, transient_sold, group_sold);
+create view analytics.status_meaning as
+ SELECT used.client_code,
+    used.property_code,
+    resource.name AS resource,
+    used.status,
+    known.meaning,
+    COALESCE(mapping.deducts, known.on_the_books) AS on_the_books
+   FROM ( SELECT DISTINCT property.client_code,
+            property.property_code,
+            dimension.status
+           FROM analytics.stored_property property
+             JOIN analytics.stored_night_dimension dimension ON dimension.bucket = property.bucket AND dimension.property_id = property.property_id
+          WHERE dimension.status IS NOT NULL) used
+     CROSS JOIN ( VALUES ('reservations'::text,'r'::"char"), ('groups'::text,'g'::"char")) resource(name, letter)
+     LEFT JOIN bellhop.status_mapping mapping ON mapping.client_code = used.client_code AND mapping.resource = resource.letter AND mapping.status = used.status
+     LEFT JOIN analytics.default_status known ON known.resource = resource.name AND known.spelling = analytics.folded_status(used.status);
 create view analytics.stay_night as
  SELECT property.client_code,
     property.property_code,
@@ -1696,12 +2130,63 @@ create view analytics.stored_inventory_version as
    FROM bellhop_state.inventory_version
      CROSS JOIN LATERAL ( SELECT bellhop.facts_of(inventory_version.facts) AS fact
          OFFSET 0) given;
+create view analytics.stored_ledger_delta as
+ SELECT source_time,
+    received_at,
+    property_id,
+    first_night,
+    nights,
+    bucket,
+    runs,
+    key
+   FROM bellhop_state.ledger_delta;
+create view analytics.stored_night_dimension as
+ SELECT bucket,
+    property_id,
+    dimension,
+    status,
+    room_type_code,
+    booked_room_type_code,
+    market_segment_code,
+    group_block_code,
+    rate_code,
+    channel,
+    currency_code,
+    cause
+   FROM bellhop_state.night_dimension;
+create view analytics.stored_night_entry as
+ SELECT source_time,
+    received_at,
+    dimension,
+    property_id,
+    first_night,
+    nights,
+    rooms,
+    adults,
+    children,
+    bucket,
+    room_revenue,
+    gross_room_revenue,
+    key,
+    share_id
+   FROM bellhop_state.night_entry;
 create view analytics.stored_property as
  SELECT property_id,
     bucket,
     client_code,
     property_code
    FROM bellhop.property;
+create view analytics.stored_reservation_range as
+ SELECT bucket,
+    property_id,
+    key,
+    source_time,
+    request_id,
+    record_index,
+    to_date,
+    facts_source_time,
+    content_hash
+   FROM bellhop_state.reservation_version;
 create view analytics.stored_reservation_version as
  SELECT reservation_version.bucket,
     reservation_version.property_id,
@@ -1756,6 +2241,8 @@ create view analytics.stored_reservation_version as
 comment on view analytics.daily_revenue is 'Revenue of reservations by date, one row each, also of dates that are no night of a stay. Current state.';
 comment on view analytics.group_block_master is 'Group block masters, one row each. Current state.';
 comment on view analytics.group_block_night is 'Group blocks: rooms of a room type held for a group on a night. Current state.';
+comment on view analytics.movement is 'Arrivals, departures, stay-throughs, cancellations and no-shows in rooms, one row each of a date and currency. Current state.';
+comment on view analytics.night_on_the_books is 'Nights of reservations on the books, one row each of a reservation and kind of stay, with shares counted once. Current state.';
 comment on view analytics.reservation is 'Reservations, one row each. Current state.';
 comment on view analytics.revenue_without_night is 'Revenue that belongs to no room night (docs/figures.md): day use, one row a stay, and dates outside the stay. Current state.';
 comment on view analytics.room_stay is 'Room stays of reservations, one row each. Current state.';

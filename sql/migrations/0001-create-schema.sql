@@ -906,8 +906,8 @@ create function bellhop.list_of(list text) returns text
     then rtrim(list, ',') || repeat(',' || rtrim(list, ','), octet_length(list) - octet_length(rtrim(list, ',')))
     else list end || '}';
 
--- Every view below reads these five. Views bind to tables and not to names, so a replay that has put other tables in the place of
--- the state binds these five anew, and only these (src/apply/state/state-schema.ts).
+-- Every view below reads these nine. Views bind to tables and not to names, so a replay that has put other tables in the place of
+-- the state binds these anew, and only these (src/apply/state/state-schema.ts).
 create view analytics.stored_property as
   select property_id, bucket, client_code, property_code from bellhop.property;
 create view analytics.stored_current as
@@ -959,6 +959,21 @@ create view analytics.stored_group_version as
     bellhop.list_of(fact[18])::numeric[] as two_person_rate, bellhop.list_of(fact[19])::text[] as currency_code
   from bellhop_state.group_version
   cross join lateral (select bellhop.facts_of(group_version.facts) as fact offset 0) as given;
+
+create view analytics.stored_reservation_range as
+  select bucket, property_id, key, source_time, request_id, record_index, to_date, facts_source_time, content_hash
+  from bellhop_state.reservation_version;
+create view analytics.stored_night_dimension as
+  select bucket, property_id, dimension, status, room_type_code, booked_room_type_code, market_segment_code, group_block_code, rate_code,
+    channel, currency_code, cause
+  from bellhop_state.night_dimension;
+create view analytics.stored_night_entry as
+  select source_time, received_at, dimension, property_id, first_night, nights, rooms, adults, children, bucket, room_revenue,
+    gross_room_revenue, key, share_id
+  from bellhop_state.night_entry;
+create view analytics.stored_ledger_delta as
+  select source_time, received_at, property_id, first_night, nights, bucket, runs, key
+  from bellhop_state.ledger_delta;
 
 -- Each relation is written once, as a select over `property`, `record` (the version that counts, the current one or the
 -- one of an instant) and `facts` (the version of the same content that holds the typed facts), and made twice: as a view
@@ -1251,6 +1266,398 @@ begin
         returns setof analytics.%I language sql stable parallel safe as %L',
       relation.name || '_as_of', relation.name,
       replace(replace(relation.definition, '{record}', record_as_of), '{facts}', facts || ' /* and facts.bucket = home */'));
+  end loop;
+end
+$create$;
+
+-- Days and statuses as insight reads them. What they know of the declarations in packages/contract/src/statuses.ts and
+-- src/settings/setting-values.ts, test/query/analytics.test.ts holds to them.
+
+-- When a business day ends, and the business day of an instant: endOfBusinessDay and businessDayOf of src/settings/property-settings.ts.
+create function analytics.minutes_after_midnight(business_day_end text) returns integer
+  language sql immutable strict parallel safe
+  return left(business_day_end, 2)::integer * 60 + right(business_day_end, 2)::integer
+    - case when left(business_day_end, 2)::integer < 12 then 0 else 1440 end;
+create function analytics.end_of_business_day(business_day date, time_zone text, business_day_end text) returns timestamptz
+  language sql immutable strict parallel safe
+  return (business_day + 1 + make_interval(mins => analytics.minutes_after_midnight(business_day_end))) at time zone time_zone;
+create function analytics.business_day_of(instant timestamptz, time_zone text, business_day_end text) returns date
+  language sql immutable strict parallel safe
+  return (
+    select case when instant < analytics.end_of_business_day(local_day - 1, time_zone, business_day_end) then local_day - 1 else local_day end
+    from (
+      select (instant at time zone time_zone - make_interval(mins => analytics.minutes_after_midnight(business_day_end)))::date as local_day
+    ) as local
+  );
+
+-- The effective settings of a property: its own, otherwise its client code's, otherwise the defaults.
+create view analytics.property as
+  select property.client_code, property.property_code, setting.name, setting.city,
+    coalesce(setting.time_zone, 'UTC') as time_zone, coalesce(setting.business_day_end, '00:00') as business_day_end,
+    analytics.business_day_of(now(), coalesce(setting.time_zone, 'UTC'), coalesce(setting.business_day_end, '00:00')) as business_day,
+    setting.currency_code, coalesce(setting.occupancy_base, 'capacity') as occupancy_base
+  from bellhop.property
+  cross join lateral (
+    select max(value) filter (where name = 'name') as name, max(value) filter (where name = 'city') as city,
+      max(value) filter (where name = 'timeZone') as time_zone, max(value) filter (where name = 'businessDayEnd') as business_day_end,
+      max(value) filter (where name = 'currency') as currency_code, max(value) filter (where name = 'occupancyBase') as occupancy_base
+    from (
+      select distinct on (of_client.name) of_client.name, of_client.value
+      from bellhop.property_setting as of_client
+      where of_client.client_code = property.client_code
+        and (of_client.property_code is null or of_client.property_code = property.property_code)
+      order by of_client.name, of_client.property_code
+    ) as effective
+  ) as setting
+  where property.deleted_at is null;
+
+-- A status without what its spellings differ in, which is what JavaScript has for white space and letters that upper case makes ASCII.
+create function analytics.folded_status(status text) returns text
+  language sql immutable strict parallel safe
+  return case when char_length(status) <= 40 then
+    upper(replace(replace(replace(
+      translate(
+        regexp_replace(status, '[\u0009-\u000d \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff_-]', '', 'g'), 'ıſ', 'IS'
+      ), 'ﬁ', 'FI'), 'ﬅ', 'ST'), 'ﬆ', 'ST') collate "C")
+  end;
+create view analytics.default_status as
+  select resource, spelling, meaning, on_the_books
+  from (values
+    ('reservations', 'RESERVED', 'RESERVED', true),
+    ('reservations', 'RESERVE', 'RESERVED', true),
+    ('reservations', 'BOOKED', 'RESERVED', true),
+    ('reservations', 'DUEIN', 'RESERVED', true),
+    ('reservations', 'RES', 'RESERVED', true),
+    ('reservations', 'CONFIRMED', 'CONFIRMED', true),
+    ('reservations', 'CONFIRM', 'CONFIRMED', true),
+    ('reservations', 'CONF', 'CONFIRMED', true),
+    ('reservations', 'GUARANTEED', 'CONFIRMED', true),
+    ('reservations', 'INHOUSE', 'IN_HOUSE', true),
+    ('reservations', 'RESIDENT', 'IN_HOUSE', true),
+    ('reservations', 'DUEOUT', 'IN_HOUSE', true),
+    ('reservations', 'CHECKEDIN', 'CHECKED_IN', true),
+    ('reservations', 'CHECKIN', 'CHECKED_IN', true),
+    ('reservations', 'ARRIVED', 'CHECKED_IN', true),
+    ('reservations', 'CHECKEDOUT', 'CHECKED_OUT', true),
+    ('reservations', 'CHECKOUT', 'CHECKED_OUT', true),
+    ('reservations', 'DEPARTED', 'CHECKED_OUT', true),
+    ('reservations', 'CANCELLED', 'CANCELLED', false),
+    ('reservations', 'CANCELED', 'CANCELLED', false),
+    ('reservations', 'CANCEL', 'CANCELLED', false),
+    ('reservations', 'CANCELLATION', 'CANCELLED', false),
+    ('reservations', 'CXL', 'CANCELLED', false),
+    ('reservations', 'CXLD', 'CANCELLED', false),
+    ('reservations', 'NOSHOW', 'NO_SHOW', false),
+    ('reservations', 'NOSHOWED', 'NO_SHOW', false),
+    ('reservations', 'WAITLISTED', 'WAITLISTED', false),
+    ('reservations', 'WAITLIST', 'WAITLISTED', false),
+    ('groups', 'DEFINITE', 'DEFINITE', true),
+    ('groups', 'DEF', 'DEFINITE', true),
+    ('groups', 'TENTATIVE', 'TENTATIVE', false),
+    ('groups', 'TENT', 'TENTATIVE', false),
+    ('groups', 'TEN', 'TENTATIVE', false),
+    ('groups', 'PROSPECT', 'PROSPECT', false),
+    ('groups', 'PROSPECTIVE', 'PROSPECT', false),
+    ('groups', 'PROS', 'PROSPECT', false),
+    ('groups', 'CANCELLED', 'CANCELLED', false),
+    ('groups', 'CANCELED', 'CANCELLED', false),
+    ('groups', 'CANCEL', 'CANCELLED', false),
+    ('groups', 'CANCELLATION', 'CANCELLED', false),
+    ('groups', 'CXL', 'CANCELLED', false),
+    ('groups', 'CAN', 'CANCELLED', false),
+    ('groups', 'LOST', 'LOST', false),
+    ('groups', 'LOS', 'LOST', false)
+  ) as known (resource, spelling, meaning, on_the_books);
+
+-- What the statuses of a property's nights and blocks mean: by the client code's mapping, otherwise by default.
+create view analytics.status_meaning as
+  select used.client_code, used.property_code, resource.name as resource, used.status, known.meaning,
+    coalesce(mapping.deducts, known.on_the_books) as on_the_books
+  from (
+    select distinct property.client_code, property.property_code, dimension.status
+    from analytics.stored_property as property
+    join analytics.stored_night_dimension as dimension
+      on dimension.bucket = property.bucket and dimension.property_id = property.property_id
+    where dimension.status is not null
+  ) as used
+  cross join (values ('reservations', 'r'::"char"), ('groups', 'g'::"char")) as resource (name, letter)
+  left join bellhop.status_mapping as mapping
+    on mapping.client_code = used.client_code and mapping.resource = resource.letter and mapping.status = used.status
+  left join analytics.default_status as known
+    on known.resource = resource.name and known.spelling = analytics.folded_status(used.status);
+
+-- What is counted of the ledger, by the rules of docs/figures.md, as of an instant: for the nights from first_date to last_date of one
+-- property or several. Insight answers movements from the same function.
+create type analytics.counted_night as (
+  client_code text, property_code text, stay_date date, reservation_id text, share_id text, status text, room_type_code text,
+  booked_room_type_code text, market_segment_code text, group_block_code text, rate_code text, channel text, currency_code text,
+  rooms integer, adults integer, children integer, room_revenue numeric, gross_room_revenue numeric
+);
+create type analytics.counted_movement as (
+  client_code text, property_code text, stay_date date, currency_code text, arrivals integer, departures integer, stay_throughs integer,
+  length_of_stay numeric, lead_days numeric, cancelled_rooms integer, cancelled_room_revenue numeric, cancelled_lead_days numeric,
+  cancellation_rate numeric, no_show_rooms integer, no_show_room_revenue numeric, no_show_rate numeric,
+  stay_rooms integer, stay_nights bigint, lead_rooms integer, lead_room_days bigint, cancelled_room_days bigint
+);
+
+-- allowed: it creates views and functions that are new, each from one text.
+do $create$
+declare
+  relation record;
+  -- The property, what its statuses mean, and its entries with a night from {first} to {last}, in rows and in runs of deltas
+  -- (src/insight/sql/parts/entries-of-nights.sql, src/apply/ledger/sql/runs-of-delta.sql).
+  counted constant text := $text$
+      property as materialized (
+        select stored.property_id, stored.bucket, client_code, property_code, settings.time_zone, settings.currency_code,
+          make_interval(mins => analytics.minutes_after_midnight(settings.business_day_end)) as day_end
+        from analytics.property as settings
+        join analytics.stored_property as stored using (client_code, property_code)
+        where (of_client_code is null or client_code = of_client_code)
+          and (of_property_code is null or property_code = of_property_code)
+      ),
+      meaning as materialized (
+        select client_code, property_code, status, meaning, on_the_books
+        from analytics.status_meaning as used
+        where used.resource = 'reservations' and used.on_the_books is not null
+          and (of_client_code is null or used.client_code = of_client_code)
+          and (of_property_code is null or used.property_code = of_property_code)
+      ),
+      kind as materialized (
+        select dimension.property_id, dimension.dimension, dimension.status, dimension.room_type_code, dimension.booked_room_type_code,
+          dimension.market_segment_code, dimension.group_block_code, dimension.rate_code, dimension.channel,
+          coalesce(dimension.currency_code, property.currency_code) as currency_code, dimension.currency_code as own_currency_code,
+          case
+            when meaning.on_the_books then 'books'
+            when meaning.meaning = 'NO_SHOW' then 'no-show'
+            when meaning.meaning is distinct from 'WAITLISTED' then 'cancelled'
+          end as state
+        from property
+        join analytics.stored_night_dimension as dimension
+          on dimension.bucket = property.bucket and dimension.property_id = property.property_id /* and dimension.bucket = home */
+        join meaning
+          on meaning.client_code = property.client_code and meaning.property_code = property.property_code
+          and meaning.status = dimension.status
+        where coalesce(dimension.cause = 'posted', true)
+      ),
+      run as materialized (
+        select * from analytics.stored_night_entry as entry
+        where entry.property_id = any (array(select property_id from property)) /* and entry.bucket = home */ and entry.nights <= 31
+          and entry.first_night between {first} - 30 and {last} and entry.first_night + entry.nights > {first}
+        union all
+        select * from analytics.stored_night_entry as entry
+        where entry.property_id = any (array(select property_id from property)) /* and entry.bucket = home */ and entry.nights > 31
+          and entry.first_night <= {last} and entry.first_night + entry.nights > {first}
+        union all
+        select * from (
+          with delta as (
+            select * from analytics.stored_ledger_delta as entry
+            where entry.property_id = any (array(select property_id from property)) /* and entry.bucket = home */ and entry.nights <= 31
+              and entry.first_night between {first} - 30 and {last} and entry.first_night + entry.nights > {first}
+            union all
+            select * from analytics.stored_ledger_delta as entry
+            where entry.property_id = any (array(select property_id from property)) /* and entry.bucket = home */ and entry.nights > 31
+              and entry.first_night <= {last} and entry.first_night + entry.nights > {first}
+          )
+          select
+            source_time, received_at, dimension, property_id,
+            date '1970-01-01' + (nights_and_counts >> 38)::integer as first_night,
+            (nights_and_counts >> 32 & 63)::integer as nights,
+            (nights_and_counts >> 22 & 1023)::integer - 512 as rooms,
+            (nights_and_counts >> 11 & 2047)::integer - 1024 as adults,
+            (nights_and_counts & 2047)::integer - 1024 as children,
+            bucket,
+            nullif(revenue, -9223372036854775808) * 0.0001 as room_revenue,
+            nullif(gross_revenue, -9223372036854775808) * 0.0001 as gross_room_revenue,
+            key, null::text collate "C" as share_id
+          from (
+            select
+              source_time, received_at, property_id, bucket, key,
+              runs[unnest(places[:cardinality(runs) / 4])] as dimension,
+              runs[unnest(places[:cardinality(runs) / 4]) + 1] as nights_and_counts,
+              runs[unnest(places[:cardinality(runs) / 4]) + 2] as revenue,
+              runs[unnest(places[:cardinality(runs) / 4]) + 3] as gross_revenue
+            from delta
+            cross join (
+              select '{1, 5, 9, 13, 17, 21, 25, 29, 33, 37, 41, 45, 49, 53, 57, 61, 65, 69, 73, 77, 81,
+                85, 89, 93, 97, 101, 105, 109, 113, 117, 121, 125, 129, 133, 137, 141, 145, 149, 153, 157, 161, 165,
+                169, 173, 177, 181, 185, 189, 193, 197, 201, 205, 209, 213, 217, 221, 225, 229, 233, 237, 241, 245}'::integer[] as places
+            ) as longest
+          ) as laid_out
+        ) as run
+        where first_night <= {last} and first_night + nights > {first}
+      ),
+      entry as materialized (
+        select kind.*, run.key, run.share_id, run.rooms, run.adults, run.children, run.room_revenue, run.gross_room_revenue, run.source_time,
+          greatest(run.first_night, {first}) as first_night, least(run.first_night + run.nights, {last} + 1) as end_night
+        from run
+        join kind on kind.property_id = run.property_id and kind.dimension = run.dimension
+        where kind.state = any ({states}) and case clock when 'source' then run.source_time else run.received_at end <= instant
+      )$text$;
+begin
+  for relation in
+    select * from (values
+    ('night_on_the_books', 'counted_night',
+      'Nights of reservations on the books, one row each of a reservation and kind of stay, with shares counted once.',
+      'coalesce(first_date, ''-infinity'')', '''{books}''', $select$
+      with {counted},
+      counted as materialized (
+        select property_id, dimension, status, room_type_code, booked_room_type_code, market_segment_code, group_block_code, rate_code,
+          channel, currency_code, own_currency_code, key, share_id, first_night + passed as night,
+          sum(rooms) as rooms, sum(adults) as adults, sum(children) as children, sum(room_revenue) as room_revenue,
+          sum(gross_room_revenue) as gross_room_revenue, coalesce(sum(rooms) filter (where room_revenue is not null), 0) as priced_rooms,
+          coalesce(sum(rooms) filter (where gross_room_revenue is not null), 0) as gross_priced_rooms
+        from entry
+        cross join lateral generate_series(0, end_night - first_night - 1) as passed
+        group by property_id, dimension, status, room_type_code, booked_room_type_code, market_segment_code, group_block_code, rate_code,
+          channel, currency_code, own_currency_code, key, share_id, first_night + passed
+      ),
+      -- The first sharer has as many rooms as the most that any names; those beyond its own count in its first kind of stay, as in
+      -- src/insight/sql/parts/settled-shares.sql.
+      sharer as (
+        select property_id, share_id, night, key, dimension, sum(rooms) over own as named, min(key) over shared as holder,
+          row_number() over (own order by room_type_code, booked_room_type_code, market_segment_code, group_block_code, rate_code,
+            channel, own_currency_code, dimension) as place
+        from counted
+        where share_id is not null and rooms <> 0
+        window shared as (partition by property_id, share_id, night), own as (partition by property_id, share_id, night, key)
+      ),
+      settled as (
+        select property_id, share_id, night, key, dimension,
+          case when key <> holder then -named when place = 1 then max(named) over (partition by property_id, share_id, night) - named
+            else 0 end as more, key = holder as has_rooms
+        from sharer
+      )
+      select property.client_code, property.property_code, counted.night, counted.key, counted.share_id, counted.status,
+        counted.room_type_code, counted.booked_room_type_code, counted.market_segment_code, counted.group_block_code,
+        counted.rate_code, counted.channel, counted.currency_code,
+        case when settled.has_rooms is false then 0 else counted.rooms + coalesce(settled.more, 0) end::integer,
+        counted.adults::integer, counted.children::integer,
+        case when counted.priced_rooms <> 0 or counted.room_revenue <> 0 then trim_scale(counted.room_revenue) end,
+        case when counted.gross_priced_rooms <> 0 or counted.gross_room_revenue <> 0 then trim_scale(counted.gross_room_revenue) end
+      from counted
+      join property using (property_id)
+      left join settled using (property_id, share_id, night, key, dimension)
+      where counted.rooms <> 0 or counted.adults <> 0 or counted.children <> 0 or counted.room_revenue <> 0 or counted.gross_room_revenue <> 0
+    $select$),
+    ('movement', 'counted_movement',
+      'Arrivals, departures, stay-throughs, cancellations and no-shows in rooms, one row each of a date and currency.',
+      -- Each reservation or share is compared with itself on the night before.
+      'coalesce(first_date, ''-infinity'') - 1', '''{books,cancelled,no-show}''', $select$
+      with {counted},
+      of_night as materialized (
+        select property_id, state, currency_code, share_id, key, first_night + passed as night, sum(rooms) as rooms,
+          sum(room_revenue) as room_revenue, min(source_time) filter (where rooms > 0) as since
+        from entry
+        cross join lateral generate_series(0, end_night - first_night - 1) as passed
+        group by property_id, state, currency_code, share_id, key, first_night + passed
+      ),
+      -- A reservation, or a share with as many rooms as the most that any member has.
+      unit as materialized (
+        select property_id, state, share_id, night, own, min(currency_code) as currency_code, min(key) as key, max(rooms) as rooms,
+          min(since) as since
+        from (
+          select property_id, state, share_id, night, case when share_id is null then key end as own, min(currency_code) as currency_code,
+            key, sum(rooms) as rooms, min(since) as since
+          from of_night
+          group by property_id, state, share_id, night, key
+          having sum(rooms) <> 0
+        ) as member
+        group by property_id, state, share_id, night, own
+      ),
+      edge as materialized (
+        select property_id, share_id, own, night, sum(rooms) as rooms, sum(before) as before,
+          coalesce(min(currency_code) filter (where rooms > 0), min(currency_code)) as currency_code, min(key) filter (where rooms > 0) as key
+        from (
+          select property_id, share_id, own, night, currency_code, key, rooms, 0 as before from unit where state = 'books'
+          union all
+          select property_id, share_id, own, night + 1, currency_code, key, 0, rooms from unit where state = 'books'
+        ) as side
+        where night between {first} + 1 and {last}
+        group by property_id, share_id, own, night
+      ),
+      arrival as (
+        select edge.property_id, edge.currency_code, edge.night, edge.rooms - edge.before as rooms, version.to_date - edge.night as stay,
+          edge.night - (facts.booking_time at time zone property.time_zone - property.day_end)::date as lead
+        from edge
+        join property using (property_id)
+        left join lateral (
+          select newest.to_date, newest.facts_source_time, newest.content_hash
+          from analytics.stored_reservation_range as newest
+          where newest.bucket = property.bucket and newest.property_id = edge.property_id and newest.key = edge.key
+            /* and newest.bucket = home */
+            and case clock
+              when 'source' then newest.source_time <= instant
+              else newest.request_id < analytics.first_request_id_after(instant)
+            end
+          order by newest.source_time desc, newest.request_id desc, newest.record_index desc
+          limit 1
+        ) as version on true
+        -- With a limit, so that it is looked up by key even where nested loops are disabled.
+        left join lateral (
+          select stored.booking_time
+          from analytics.stored_reservation_version as stored
+          where stored.bucket = property.bucket and stored.property_id = edge.property_id and stored.key = edge.key
+            and stored.source_time = version.facts_source_time and stored.content_hash = version.content_hash
+            /* and stored.bucket = home */
+          limit 1
+        ) as facts on true
+        where edge.rooms > edge.before
+      ),
+      part as (
+        select property_id, currency_code, night, greatest(rooms - before, 0) as arrivals, greatest(before - rooms, 0) as departures,
+          least(rooms, before) as stay_throughs, 0 as cancelled, null::numeric as cancelled_revenue, 0 as cancelled_days, 0 as no_shows,
+          null::numeric as no_show_revenue, 0 as stay_rooms, 0 as stay_nights, 0 as lead_rooms, 0 as lead_days
+        from edge
+        union all
+        select property_id, unit.currency_code, night, 0, 0, 0, case when state = 'cancelled' then rooms else 0 end, null,
+          case when state = 'cancelled' then rooms * (night - (since at time zone property.time_zone - property.day_end)::date) else 0 end,
+          case when state = 'no-show' then rooms else 0 end, null, 0, 0, 0, 0
+        from unit
+        join property using (property_id)
+        where state <> 'books' and night > {first}
+        union all
+        select property_id, currency_code, night, 0, 0, 0, 0, case when state = 'cancelled' then sum(room_revenue) end, 0, 0,
+          case when state = 'no-show' then sum(room_revenue) end, 0, 0, 0, 0
+        from of_night where state <> 'books' and night > {first} and room_revenue <> 0
+        group by property_id, state, currency_code, night
+        union all
+        select property_id, currency_code, night, 0, 0, 0, 0, null, 0, 0, null, case when stay is null then 0 else rooms end,
+          coalesce(rooms * stay, 0), case when lead is null then 0 else rooms end, coalesce(rooms * lead, 0)
+        from arrival
+      ),
+      total as (
+        select property_id, night, currency_code, sum(arrivals) as arrivals, sum(departures) as departures,
+          sum(stay_throughs) as stay_throughs, sum(cancelled) as cancelled, sum(cancelled_revenue) as cancelled_revenue,
+          sum(cancelled_days) as cancelled_days, sum(no_shows) as no_shows, sum(no_show_revenue) as no_show_revenue,
+          sum(stay_rooms) as stay_rooms, sum(stay_nights) as stay_nights, sum(lead_rooms) as lead_rooms, sum(lead_days) as lead_days,
+          nullif(sum(arrivals) + sum(stay_throughs) + sum(cancelled) + sum(no_shows), 0) as booked
+        from part
+        group by property_id, night, currency_code
+        having sum(arrivals) <> 0 or sum(departures) <> 0 or sum(stay_throughs) <> 0 or sum(cancelled) <> 0 or sum(no_shows) <> 0
+      )
+      select property.client_code, property.property_code, total.night, total.currency_code, arrivals::integer, departures::integer,
+        stay_throughs::integer, round(stay_nights / nullif(stay_rooms, 0), 2), round(lead_days / nullif(lead_rooms, 0), 2),
+        cancelled::integer, trim_scale(cancelled_revenue), round(cancelled_days / nullif(cancelled, 0), 2), round(cancelled / booked, 4),
+        no_shows::integer, trim_scale(no_show_revenue), round(no_shows / booked, 4),
+        stay_rooms::integer, stay_nights::bigint, lead_rooms::integer, lead_days::bigint, cancelled_days::bigint
+      from total
+      join property using (property_id)
+    $select$)
+    ) as relations (name, type, meaning, first, states, definition)
+  loop
+    relation.definition := replace(replace(replace(replace(relation.definition, '{counted}', counted),
+      '{first}', '(' || relation.first || ')'), '{last}', 'coalesce(last_date, ''infinity'')'), '{states}', relation.states);
+    execute format(
+      'create function analytics.%I(instant timestamptz, clock analytics.clock default ''source'',
+        of_client_code text default null, of_property_code text default null,
+        first_date date default null, last_date date default null)
+        returns setof analytics.%I language sql stable parallel safe as %L',
+      relation.name || '_as_of', relation.type, relation.definition);
+    execute format('create view analytics.%I as
+      select counted.* from analytics.stored_property as property
+      cross join lateral analytics.%I(''infinity'', ''source'', property.client_code, property.property_code) as counted',
+      relation.name, relation.name || '_as_of');
+    execute format('comment on view analytics.%I is %L', relation.name, relation.meaning || ' Current state.');
   end loop;
 end
 $create$;

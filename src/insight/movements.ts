@@ -1,7 +1,4 @@
-import { addDays } from "#contract/dates.ts";
-import { knownStatus } from "#contract/statuses.ts";
 import { readStatement } from "../platform/db/statement.ts";
-import { minutesAfterMidnight } from "../settings/property-settings.ts";
 import { isOfWeek, pageOfWeek, SUM_PARAMETER, WEEK_FIELDS, WEEK_NAMES, weekOf } from "./days-of-week.ts";
 import { amountIn, plus } from "./exact-amount.ts";
 import * as field from "./fields.ts";
@@ -9,13 +6,10 @@ import type { Asked, Insight, InsightResult } from "./insight.ts";
 import { OCCUPANCY_DIGITS, ratio } from "./occupancy.ts";
 import { BOOKS_PAGES, BOOKS_POSITION, type BooksPlace, type InsightPage, pageOfNights } from "./paging.ts";
 import { TOTAL_PARAMETERS } from "./parameters.ts";
-import type { PropertyStatuses } from "./query-context.ts";
-import { type NightWindow, pointInTimeOf, ROWS_MAX, requireFewRows } from "./question.ts";
+import { boundOf, type NightWindow, ROWS_MAX, requireFewRows } from "./question.ts";
 import { sumEntries } from "./statements.ts";
 
-const readMovements = readStatement(new URL("./sql/read-movements.sql", import.meta.url), {
-  "of-short-ones": "",
-});
+const readMovements = readStatement(new URL("./sql/read-movements.sql", import.meta.url));
 
 /** Nights per statement, which expands each stay to its nights. */
 const NIGHTS_AT_ONCE = 31;
@@ -118,40 +112,21 @@ function sumOf(one: MovementRow, other: MovementRow): MovementRow {
   };
 }
 
-/** Statuses off the books by what they mean: a client's own ones are cancellations. */
-function lostStatuses({ reservations: { off } }: PropertyStatuses) {
-  const of = (status: string) => knownStatus("reservations", status)?.canonical;
-  return {
-    cancelled: off.filter((status) => of(status) !== "NO_SHOW" && of(status) !== "WAITLISTED"),
-    noShow: off.filter((status) => of(status) === "NO_SHOW"),
-  };
-}
-
 async function pageOfMovements({
   client,
   question,
-  queryContext,
   start,
   limit,
 }: Omit<Asked, "parameters">): Promise<InsightPage<{ item: MovementItem; end: MovementRow }>> {
-  const { property } = question;
-  const { settings, statuses } = queryContext;
-  const at = pointInTimeOf(question);
-  const { cancelled, noShow } = lostStatuses(statuses);
+  const { clientCode, propertyCode, clock, asOf } = question;
   async function* read(window: NightWindow) {
     const rows = await sumEntries<MovementRow>(client, readMovements, [
-      property.bucket,
-      property.propertyId,
-      addDays(window.first, -1),
+      boundOf(asOf),
+      clock,
+      clientCode,
+      propertyCode,
+      window.first,
       window.last,
-      at.sourceUpTo,
-      at.receivedUpTo,
-      statuses.reservations.deducting,
-      cancelled,
-      noShow,
-      settings.currency,
-      settings.timeZone,
-      minutesAfterMidnight(settings),
       ROWS_MAX + 1,
     ]);
     yield requireFewRows(rows, window).map((row) => ({ item: itemOf(row), end: row }));

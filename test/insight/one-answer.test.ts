@@ -234,7 +234,7 @@ test("API, CSV, console and the documented SQL have the same movements of July",
     /Arrivals, departures, stay-throughs([\s\S]*?)```sql\n([\s\S]*?);\n```/.exec(document) ?? [];
   const asText = sql
     .replaceAll("'PARIS01'", "'WALK01'")
-    .replace("select occupancy_date, extract", "select occupancy_date::text as night, extract");
+    .replace("select stay_date, extract", "select stay_date::text as night, extract");
   const { rows } = await service.pool.query<Row>(asText);
   assert.deepEqual(
     byDate(rows, (row) => String(row["night"]), inSnakeCase),

@@ -2,7 +2,11 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { after, before, describe, test } from "node:test";
 import pg from "pg";
+import { KNOWN_STATUSES, knownStatus } from "#contract/statuses.ts";
 import { replay } from "../../src/apply/replay.ts";
+import { setSetting } from "../../src/settings/change-setting.ts";
+import { businessDayOf, endOfBusinessDay, settingsOf } from "../../src/settings/property-settings.ts";
+import { mapStatus } from "../../src/settings/status-mapping.ts";
 import { isOnCitus } from "../support/database.ts";
 import { apply, group, inventory, reservation } from "../support/read-fixture.ts";
 import { startTestService, type TestService } from "../support/service.ts";
@@ -26,7 +30,11 @@ const RELATIONS = [
   "daily_revenue",
   "group_block_master",
   "group_block_night",
+  "night_on_the_books",
+  "movement",
 ];
+/** Of which there is only the present. */
+const PRESENT = ["property", "status_meaning", "default_status"];
 
 /**
  * A session on the service's database for what its own role may not do: make roles. As superuser of the test server; on a given server
@@ -302,6 +310,129 @@ describe("the views as of an instant", () => {
   });
 });
 
+describe("what the schema knows of declarations", () => {
+  const compact = (sql: string) => sql.replace(/--.*/g, "").replace(/\s+/g, " ").trim();
+
+  test("are the default statuses, for every spelling with any other character in it", async () => {
+    const declared = Object.entries(KNOWN_STATUSES).flatMap(([resource, statuses]) =>
+      statuses.flatMap(({ canonical, deducts, spellings }) =>
+        spellings.map((spelling) => [resource, spelling.replaceAll(" ", ""), canonical, deducts]),
+      ),
+    );
+    const inOrder = (rows: readonly unknown[]) => rows.map((row) => JSON.stringify(row)).sort();
+    assert.deepEqual(inOrder(await rowsOf("table analytics.default_status")), inOrder(declared));
+    const characters = Array.from({ length: 0xffff }, (_, at) => String.fromCharCode(at + 1)).filter((one) =>
+      one.isWellFormed(),
+    );
+    const statuses = characters.flatMap((one) => [
+      `IN${one}HOUSE`,
+      ...["CONFIRMED", "GUARANTEED", "WAITLISTED", "NOSHOW", "CXLD"].flatMap((known) => {
+        const upper = one.toUpperCase();
+        return known.includes(upper) ? [known.replace(upper, one)] : [];
+      }),
+    ]);
+    statuses.push(`CXL${" ".repeat(37)}`, `CXL${" ".repeat(38)}`);
+    const differing = await rowsOf(
+      `select asked.status, known.meaning from unnest($1::text[], $2::text[]) as asked (status, meaning)
+      left join analytics.default_status as known
+        on known.resource = 'reservations' and known.spelling = analytics.folded_status(asked.status)
+      where known.meaning is distinct from asked.meaning`,
+      statuses,
+      statuses.map((status) => knownStatus("reservations", status)?.canonical ?? null),
+    );
+    assert.deepEqual(differing, []);
+  });
+
+  test("are the settings of a property with their defaults, and its business days", async () => {
+    const of = { clientCode: "ACME", propertyCode: "PARIS01" };
+    const shown = `select time_zone, business_day_end, currency_code, occupancy_base, name, city from analytics.property
+      where property_code = 'PARIS01'`;
+    const requireSettings = async () => {
+      const { timeZone, businessDayEnd, currency, occupancyBase, name, city } = await settingsOf(
+        service.pool,
+        of.clientCode,
+        of.propertyCode,
+      );
+      assert.deepEqual(await rowsOf(shown), [
+        [timeZone, businessDayEnd, currency, occupancyBase, name, city],
+      ]);
+    };
+    await requireSettings();
+    await setSetting(service.pool, { ...of, propertyCode: null, name: "timeZone" }, "Asia/Tokyo");
+    await setSetting(service.pool, { ...of, propertyCode: null, name: "occupancyBase" }, "available");
+    await setSetting(service.pool, { ...of, name: "timeZone" }, "Europe/Paris");
+    await setSetting(service.pool, { ...of, name: "businessDayEnd" }, "03:00");
+    await requireSettings();
+    for (const timeZone of ["Europe/Paris", "Asia/Kathmandu", "Pacific/Honolulu", "America/New_York"])
+      for (const businessDayEnd of ["00:00", "03:00", "02:30", "22:00"]) {
+        const instants = ["2026-03-29", "2026-10-25", "2026-11-01", "2026-06-01"].flatMap((day) =>
+          Array.from({ length: 72 }, (_, at) => new Date(Date.parse(day) - 36e5 * 8 + at * 24e5)),
+        );
+        const rows = await rowsOf(
+          `select business_day::text, analytics.end_of_business_day(business_day, $2, $3)
+          from unnest($1::timestamptz[]) with ordinality as asked (instant, place)
+          cross join lateral (select analytics.business_day_of(instant, $2, $3) as business_day) as day order by place`,
+          instants,
+          timeZone,
+          businessDayEnd,
+        );
+        const expected = instants.map((instant) => {
+          const day = businessDayOf(instant, { timeZone, businessDayEnd });
+          return [day, endOfBusinessDay(day, { timeZone, businessDayEnd })];
+        });
+        assert.deepEqual(rows, expected, `${timeZone} ${businessDayEnd}`);
+      }
+  });
+
+  test("is how rows of the ledger are expanded", async () => {
+    const own = await readFile(
+      new URL("../../src/apply/ledger/sql/runs-of-delta.sql", import.meta.url),
+      "utf8",
+    );
+    const functions = await rowsOf(
+      "select proname, prosrc from pg_proc where proname in ('night_on_the_books_as_of', 'movement_as_of')",
+    );
+    assert.equal(functions.length, 2);
+    for (const [name, body] of functions)
+      assert.ok(compact(String(body)).includes(compact(own)), String(name));
+  });
+
+  test("are the client code's own status mappings, in counted nights and movements too", async () => {
+    const of = (id: string, status: string) => ({
+      ...reservation(id, OLD, { status }),
+      propertyCode: "MAPS",
+    });
+    await apply(service, "reservations", [of("1", "WALK IN"), of("2", "In-House"), of("3", "no_show")]);
+    const meanings = () =>
+      rowsOf(
+        `select status, meaning, on_the_books from analytics.status_meaning
+        where property_code = 'MAPS' and resource = 'reservations' order by status collate "C"`,
+      );
+    const counts = () =>
+      rowsOf(
+        `select (select sum(rooms)::integer from analytics.night_on_the_books where property_code = 'MAPS'),
+          sum(arrivals)::integer, sum(cancelled_rooms)::integer, sum(no_show_rooms)::integer
+        from analytics.movement where property_code = 'MAPS'`,
+      );
+    assert.deepEqual(await meanings(), [
+      ["In-House", "IN_HOUSE", true],
+      ["WALK IN", null, null],
+      ["no_show", "NO_SHOW", false],
+    ]);
+    assert.deepEqual(await counts(), [[3, 1, 0, 3]]);
+    const map = (status: string, deducts: boolean) =>
+      mapStatus(service.pool, { clientCode: "ACME", resource: "reservations", status }, deducts);
+    await map("WALK IN", true);
+    await map("In-House", false);
+    assert.deepEqual(await counts(), [[3, 1, 3, 3]]);
+    await map("no_show", true);
+    assert.deepEqual(
+      await counts(),
+      [[6, 2, 3, null]].map((row) => row.map((count) => count ?? 0)),
+    );
+  });
+});
+
 const documentation = () => readFile(new URL("../../docs/analytics.md", import.meta.url), "utf8");
 
 async function exampleThat(has: string): Promise<string> {
@@ -312,7 +443,7 @@ async function exampleThat(has: string): Promise<string> {
 describe("docs/analytics.md", () => {
   test("lists the columns of each view, with their types", async () => {
     const text = await documentation();
-    for (const relation of RELATIONS) {
+    for (const relation of [...RELATIONS, ...PRESENT]) {
       const [, table = ""] =
         new RegExp(`<!-- checked: columns of ${relation} -->([\\s\\S]*?)<!-- end -->`).exec(text) ?? [];
       const documented = [...table.matchAll(/^\| (`.*?) \| (\w+) \|/gm)].flatMap(([, names = "", type]) =>
@@ -355,11 +486,19 @@ describe("docs/analytics.md", () => {
     ]);
     const answerOf = async (has: string) =>
       rowsOf((await exampleThat(has)).replaceAll("'PARIS01'", "'SUMS'"));
-    assert.deepEqual(await answerOf("sum(room_revenue) as room_revenue\nfrom counted"), [
+    assert.deepEqual(await answerOf("room_type_code, currency_code, sum(rooms) as rooms"), [
       ["2026-07-20", "DLX", "EUR", 4, "180"],
       ["2026-07-20", "DLX", "USD", 1, "60"],
     ]);
-    assert.deepEqual(await answerOf("as pickup"), [["2026-07-20", 5, 5]]);
+    const pickups = (await answerOf("as pickup_1")).map(([date, currency, ...of]) => [
+      date,
+      currency,
+      ...of.map(Number),
+    ]);
+    assert.deepEqual(pickups, [
+      ["2026-07-20", "EUR", 4, 180, 0, 0, 0, 0, 0, 0, 0, 0],
+      ["2026-07-20", "USD", 1, 60, 0, 0, 0, 0, 0, 0, 0, 0],
+    ]);
     assert.deepEqual(await answerOf("average_rate"), [
       ["LEISURE", "EUR", 5, "160.00"],
       ["LEISURE", "USD", 1, "100.00"],
@@ -389,6 +528,7 @@ describe("docs/analytics.md", () => {
         await client.query(`select * from analytics.${relation}`);
         await client.query(`select * from analytics.${relation}_as_of(now(), 'receipt')`);
       }
+      for (const relation of PRESENT) await client.query(`select * from analytics.${relation}`);
       if (hasRoles)
         await assert.rejects(client.query("select from bellhop_state.current_record"), /permission denied/);
       await client.query("rollback");
@@ -399,7 +539,7 @@ describe("docs/analytics.md", () => {
       `select relname from pg_class where relnamespace = 'analytics'::regnamespace and relkind = 'v' and relname not like 'stored%'
       union select proname from pg_proc where pronamespace = 'analytics'::regnamespace and proname like '%as_of'`,
     );
-    assert.equal(names.length, 2 * RELATIONS.length);
+    assert.equal(names.length, 2 * RELATIONS.length + PRESENT.length);
     for (const [name] of names) assert.ok(text.includes(`\`${name}\``), String(name));
   });
 });
