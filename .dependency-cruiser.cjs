@@ -2,7 +2,8 @@
 // An entry that ends in .ts is the one module of that feature that others may use.
 const PLATFORM = {
   "platform/errors": [],
-  "platform/runtime": ["platform/errors", "platform/db", "platform/telemetry"],
+  "platform/crypto": ["platform/errors"],
+  "platform/runtime": ["platform/errors"],
   "platform/telemetry": ["platform/errors", "platform/runtime"],
   "platform/db": ["platform/errors", "platform/telemetry", "platform/runtime"],
   "platform/http": ["platform/errors", "platform/db", "platform/runtime", "platform/telemetry", "service-context.ts"],

@@ -24,7 +24,7 @@ if (isMainThread) {
     await load(entry);
   await load("service/service.ts");
   // Threads have other flags of V8, which are part of the cache's key.
-  (await load("platform/runtime/service-thread.ts")).letHeapsGrow();
+  (await load("service/service-thread.ts")).letHeapsGrow();
   const log = { to: "main thread", level: "silent" };
   await once(
     new Worker(new URL(import.meta.url), { workerData: { kind: "apply", name: "warm", log } }),

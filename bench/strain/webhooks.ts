@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import pg from "pg";
 import { readOptions } from "../../scripts/read-options.ts";
-import { createSecretCipher } from "../../src/identity/secret-cipher.ts";
+import { createSecretCipher } from "../../src/platform/crypto/secret-cipher.ts";
 import { AddressRules } from "../../src/webhooks/address-rules.ts";
 import { addWebhook, removeWebhook, type WebhookAdmin } from "../../src/webhooks/administration.ts";
 import { bodyOf } from "../../src/webhooks/message.ts";

@@ -316,7 +316,7 @@ create table client_secret (
 );
 
 -- ES256 keys. The one that signs is the one activated last; until activate_at a key is only announced. From remove_at
--- on its tokens are refused. private_key: PKCS#8 (src/identity/secret-cipher.ts says how it is encrypted); null once it signs no more.
+-- on its tokens are refused. private_key: PKCS#8 (src/platform/crypto/secret-cipher.ts says how it is encrypted); null once it signs no more.
 create table signing_key (
   kid text collate "C" primary key,
   public_jwk json not null,
@@ -428,7 +428,7 @@ create index webhook_endpoint_shard on webhook_endpoint (shard);
 create unique index webhook_endpoint_reply_to on webhook_endpoint (client_id, url) where kind = 'r';
 
 -- Two slots an endpoint, as of a client: while both are live every message is signed with both. Encrypted like the keys that sign
--- tokens (src/identity/secret-cipher.ts), because signing needs the secret itself.
+-- tokens (src/platform/crypto/secret-cipher.ts), because signing needs the secret itself.
 create table webhook_secret (
   endpoint_id uuid not null references webhook_endpoint on delete cascade,
   slot smallint not null check (slot in (1, 2)),
@@ -559,7 +559,7 @@ create table bellhop.backfill_signature (
 );
 
 -- Data keys that parts of the log are encrypted with (src/ingest/log/stored-body.ts): each encrypted by KEY_ENCRYPTION_KEY as the keys that
--- sign tokens are (src/identity/secret-cipher.ts). One is current; a retired one decrypts what it encrypted.
+-- sign tokens are (src/platform/crypto/secret-cipher.ts). One is current; a retired one decrypts what it encrypted.
 create table bellhop.payload_key (
   key_id uuid primary key,
   encrypted_key text not null,

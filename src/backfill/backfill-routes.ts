@@ -18,10 +18,10 @@ import { jsonAnswer, jsonContent, tokenOperation } from "../platform/http/openap
 import { ratedHeadersOf } from "../platform/http/openapi/headers.ts";
 import { type Operation, type Parameter, type PathItem, schemaOf } from "../platform/http/openapi/model.ts";
 import { pathParameter } from "../platform/http/openapi/schema.ts";
+import { readPaging } from "../platform/http/page-cursors.ts";
 import { readingFor } from "../platform/http/reader.ts";
 import { DefinedParameters } from "../query/defined-parameters.ts";
 import { PAGE_PARAMETERS, query } from "../query/openapi/read-parameters.ts";
-import { readPaging } from "../query/page-cursors.ts";
 import { mayRead } from "../query/property.ts";
 import type { HttpContext } from "../service-context.ts";
 import {

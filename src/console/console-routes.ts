@@ -3,11 +3,11 @@ import type { OperatorSession } from "../identity/operators.ts";
 import type { Permission } from "../identity/roles.ts";
 import { readFor } from "../platform/db/connection.ts";
 import { ServiceError } from "../platform/errors/registry.ts";
+import { type Paging, readPaging } from "../platform/http/page-cursors.ts";
 import type { PositionShape } from "../platform/http/position.ts";
 import { QueryParameters } from "../platform/http/read-parameters.ts";
 import { readingFor } from "../platform/http/reader.ts";
 import { checkMediaType, receiveSmallBody } from "../platform/http/receive-body.ts";
-import { type Paging, readPaging } from "../query/page-cursors.ts";
 import { adminOf, type ConsoleParts, sendAnswer } from "./console-parts.ts";
 import {
   CONSOLE_API,

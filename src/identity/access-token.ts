@@ -1,8 +1,8 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { errors, jwtVerify, SignJWT } from "jose";
 import type { Pool } from "pg";
+import type { SecretCipher } from "../platform/crypto/secret-cipher.ts";
 import { namedStatement } from "../platform/db/statement.ts";
-import type { SecretCipher } from "./secret-cipher.ts";
 import { ADD_INSTANCE_VALUE } from "./secrets.ts";
 import { SIGNING_ALGORITHM, type SigningKey } from "./signing-key.ts";
 

@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
 import type { Pool } from "pg";
 import type { Config } from "../config.ts";
+import { createSecretCipher, type SecretCipher } from "../platform/crypto/secret-cipher.ts";
 import { namedStatement } from "../platform/db/statement.ts";
 import { monotonicNow, SharedCounter, SharedTable } from "../platform/runtime/shared-memory.ts";
 import type { Logger } from "../platform/telemetry/log.ts";
@@ -14,7 +15,6 @@ import {
 import { changeAuth } from "./audit.ts";
 import { BoundedMap, type ClientFacts, createDirectory, type Directory } from "./directory.ts";
 import type { Principal } from "./permissions.ts";
-import { createSecretCipher, type SecretCipher } from "./secret-cipher.ts";
 import { ensurePepper } from "./secrets.ts";
 import { addSigningKey, FIND_UNRETIRED_KEY, WIPE_RETIRED_KEYS } from "./signing-key.ts";
 

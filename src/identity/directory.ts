@@ -1,9 +1,9 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Pool } from "pg";
+import type { SecretCipher } from "../platform/crypto/secret-cipher.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import type { SharedCounter } from "../platform/runtime/shared-memory.ts";
 import { arrangeGrants, type Grant, type Grants } from "./permissions.ts";
-import type { SecretCipher } from "./secret-cipher.ts";
 import { type Peppers, readPeppers } from "./secrets.ts";
 import { chooseSigningKey, loadSigningKeys, type SigningKey } from "./signing-key.ts";
 

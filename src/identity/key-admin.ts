@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
 import type { Pool } from "pg";
+import { decryptOrKnown, type SecretCipher } from "../platform/crypto/secret-cipher.ts";
 import { namedStatement, readStatement, type Statement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
 import { TOKEN_LEEWAY_SECONDS, TOKEN_SECONDS } from "./access-token.ts";
 import { type AuthAdmin, AuthInputError, demand, isWhole } from "./admin.ts";
 import { type AuthChange, changeAuth, recordAudit } from "./audit.ts";
-import { decryptOrKnown, type SecretCipher } from "./secret-cipher.ts";
 import { addSigningKey, FIND_UNRETIRED_KEY, WIPE_RETIRED_KEYS } from "./signing-key.ts";
 
 /**

@@ -1,4 +1,5 @@
 import type { Pool } from "pg";
+import type { SecretCipher } from "../platform/crypto/secret-cipher.ts";
 import { namedStatement } from "../platform/db/statement.ts";
 import { ConsoleError } from "../platform/errors/console-registry.ts";
 import { originOf } from "../platform/http/networks.ts";
@@ -14,7 +15,6 @@ import {
   openSession,
 } from "./operators.ts";
 import { useCode } from "./second-factor.ts";
-import type { SecretCipher } from "./secret-cipher.ts";
 
 const READ_CREDENTIALS = namedStatement(
   "read-operator-credentials",

@@ -1,10 +1,10 @@
 import { createHash, randomBytes } from "node:crypto";
 import { Secret, TOTP } from "otpauth";
 import type { Pool } from "pg";
+import type { SecretCipher } from "../platform/crypto/secret-cipher.ts";
 import { namedStatement } from "../platform/db/statement.ts";
 import { demand } from "./admin.ts";
 import { changeOperator, type OperatorAdmin, type OperatorSession } from "./operators.ts";
-import type { SecretCipher } from "./secret-cipher.ts";
 
 /** $2: a new secret, in effect once a code has proved that an app has it. */
 const BEGIN = namedStatement(

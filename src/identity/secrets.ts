@@ -1,8 +1,8 @@
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import type { Pool } from "pg";
+import { decryptOrKnown, type SecretCipher } from "../platform/crypto/secret-cipher.ts";
 import { namedStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
-import { decryptOrKnown, type SecretCipher } from "./secret-cipher.ts";
 
 /**
  * Ids and secrets use only [A-Za-z0-9_-], so Basic authentication reads the same whether or not the client form-encodes its halves

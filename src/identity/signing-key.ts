@@ -2,9 +2,9 @@ import { createPrivateKey, generateKeyPair, type KeyObject } from "node:crypto";
 import { promisify } from "node:util";
 import { type CryptoKey, calculateJwkThumbprint, exportJWK, importJWK, type JWK } from "jose";
 import type { Pool } from "pg";
+import { decryptOrKnown, type SecretCipher } from "../platform/crypto/secret-cipher.ts";
 import { namedStatement } from "../platform/db/statement.ts";
 import type { AuthChange } from "./audit.ts";
-import { decryptOrKnown, type SecretCipher } from "./secret-cipher.ts";
 
 export const FIND_UNRETIRED_KEY = namedStatement(
   "find-unretired-key",

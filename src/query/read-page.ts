@@ -2,9 +2,9 @@ import type { ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import type { FastifyInstance, FastifyReply } from "fastify";
 import { readFor } from "../platform/db/connection.ts";
+import { ClientSemaphores } from "../platform/http/client-semaphores.ts";
 import type { Position } from "../platform/http/position.ts";
 import { readingFor } from "../platform/http/reader.ts";
-import { ClientSemaphores } from "../platform/runtime/client-semaphores.ts";
 import { freeMemory } from "../platform/runtime/free-memory.ts";
 
 /** Each open page holds about ten megabytes until it is sent. */

@@ -9,6 +9,7 @@ import { ServiceError } from "../platform/errors/registry.ts";
 import { jsonAnswer, tokenOperation } from "../platform/http/openapi/errors.ts";
 import { type HeaderName, ratedHeadersOf } from "../platform/http/openapi/headers.ts";
 import type { Answer, Operation, PathItem } from "../platform/http/openapi/model.ts";
+import { type Paging, readPaging } from "../platform/http/page-cursors.ts";
 import { isUuid, type Position, type PositionShape } from "../platform/http/position.ts";
 import { checkOrder } from "../platform/http/read-parameters.ts";
 import type { HttpContext } from "../service-context.ts";
@@ -40,7 +41,6 @@ import {
   recordPageName,
 } from "./openapi/read-schemas.ts";
 import type { Outcome } from "./outcome.ts";
-import { type Paging, readPaging } from "./page-cursors.ts";
 import {
   authorizeReadAgain,
   bothCodes,

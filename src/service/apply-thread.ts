@@ -5,9 +5,9 @@ import { type LogPart, PropertyDirectory } from "../apply/backlog.ts";
 import { type ApplySessionParts, applySessions } from "../apply/postgres-apply-session.ts";
 import { ServerAppliers } from "../apply/server-appliers.ts";
 import type { Config } from "../config.ts";
-import { createSecretCipher } from "../identity/secret-cipher.ts";
 import { BUCKET_COUNT } from "../ingest/log/part-name.ts";
 import { registerPayloadKeys } from "../ingest/log/payload-keys.ts";
+import { createSecretCipher } from "../platform/crypto/secret-cipher.ts";
 import {
   clientConfig,
   createPool,
@@ -17,13 +17,13 @@ import {
 } from "../platform/db/connection.ts";
 import { DiskWatch, LEFT_FREE } from "../platform/db/open-database.ts";
 import { letLowerPriority, lowerPriority } from "../platform/runtime/lower-priority.ts";
-import type { ThreadCalls, ThreadContext } from "../platform/runtime/service-thread.ts";
 import { SharedHints } from "../platform/runtime/shared-memory.ts";
 import type { Logger } from "../platform/telemetry/log.ts";
 import { createMetrics, type Metrics, readMetrics } from "../platform/telemetry/metrics.ts";
 import type { Tracer } from "../platform/telemetry/opentelemetry.ts";
 import { startTracer, unpackTraceContext } from "../platform/telemetry/telemetry.ts";
 import { outcomeName } from "../query/outcome.ts";
+import type { ThreadCalls, ThreadContext } from "./service-thread.ts";
 
 /** Parameters of an apply thread. */
 export interface ApplyOrder {

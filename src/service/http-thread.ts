@@ -7,11 +7,11 @@ import {
   POOL_ANSWER_MS_MAX,
   type SessionSource,
 } from "../platform/db/connection.ts";
-import type { ThreadCalls, ThreadContext } from "../platform/runtime/service-thread.ts";
 import { Stops } from "../platform/runtime/stops.ts";
 import { createMetrics } from "../platform/telemetry/metrics.ts";
 import { startTracer } from "../platform/telemetry/telemetry.ts";
 import { type HttpServing, ListeningAddresses, type Ports, prepareHttp } from "./serve-http.ts";
+import type { ThreadCalls, ThreadContext } from "./service-thread.ts";
 import type { SharedState } from "./shared-state.ts";
 
 /** Parameters of an HTTP thread. */

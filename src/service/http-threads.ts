@@ -2,7 +2,6 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 import type { Config } from "../config.ts";
 import type { Role } from "../platform/db/coordination.ts";
-import type { MainCalls, ServiceThread, ThreadCalls } from "../platform/runtime/service-thread.ts";
 import {
   createProcessMetrics,
   type MetricValues,
@@ -11,6 +10,7 @@ import {
 } from "../platform/telemetry/metrics.ts";
 import type { HttpCalls, HttpOrder } from "./http-thread.ts";
 import type { Ports } from "./serve-http.ts";
+import type { MainCalls, ServiceThread, ThreadCalls } from "./service-thread.ts";
 
 /** A thread, or a part of the main one, that reports to the whole process. Calls reject if a thread does not answer in time. */
 interface ProcessPart {

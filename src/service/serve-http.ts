@@ -35,6 +35,7 @@ import { DiskWatch } from "../platform/db/open-database.ts";
 import { ServiceError } from "../platform/errors/registry.ts";
 import { ArrivingBodies } from "../platform/http/arriving-bodies.ts";
 import { clientAddressReader } from "../platform/http/client-address.ts";
+import { ClientSemaphores } from "../platform/http/client-semaphores.ts";
 import {
   COMMON_HEADERS,
   endWhenStalled,
@@ -57,7 +58,6 @@ import {
 } from "../platform/http/receive-body.ts";
 import { logRequests, RequestLog } from "../platform/http/request-log.ts";
 import { pathOf, RouteIndex } from "../platform/http/route-index.ts";
-import { ClientSemaphores } from "../platform/runtime/client-semaphores.ts";
 import { letLowerPriority } from "../platform/runtime/lower-priority.ts";
 import { Semaphore } from "../platform/runtime/semaphore.ts";
 import { SharedCounter, SharedHints } from "../platform/runtime/shared-memory.ts";

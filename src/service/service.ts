@@ -13,12 +13,6 @@ import type { Role } from "../platform/db/coordination.ts";
 import { type Database, openDatabase, roomOnDisk } from "../platform/db/open-database.ts";
 import { letLowerPriority, letOutsidersLowerPriority } from "../platform/runtime/lower-priority.ts";
 import { requireOpenFiles } from "../platform/runtime/open-files.ts";
-import {
-  letHeapsGrow,
-  ServiceThread,
-  type ThreadParts,
-  threadLogOf,
-} from "../platform/runtime/service-thread.ts";
 import { SharedCounter } from "../platform/runtime/shared-memory.ts";
 import { Stops } from "../platform/runtime/stops.ts";
 import type { Logger, LoggerOptions } from "../platform/telemetry/log.ts";
@@ -33,6 +27,7 @@ import { canSharePort, requireFreePorts, serveTogether, WholeProcess } from "./h
 import { KeyKeeper, knowledgeOf } from "./keep-keys.ts";
 import { enterNode } from "./node-presence.ts";
 import { ListeningAddresses, type Ports } from "./serve-http.ts";
+import { letHeapsGrow, ServiceThread, type ThreadParts, threadLogOf } from "./service-thread.ts";
 import { allocateSharedState, type SharedState } from "./shared-state.ts";
 
 /** Size of the main thread's pool: if it serves HTTP, and if it only starts, stops and maintains the service. */

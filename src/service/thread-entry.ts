@@ -2,7 +2,7 @@ import { flushCompileCache } from "node:module";
 import { parentPort, workerData } from "node:worker_threads";
 import { useCompileCache } from "../compile-cache.ts";
 import type { Calls } from "../platform/runtime/channel.ts";
-import type { MainCalls, ThreadContext, ThreadData } from "../platform/runtime/service-thread.ts";
+import type { MainCalls, ThreadContext, ThreadData } from "./service-thread.ts";
 
 const { kind, name, log: threadLog } = workerData as ThreadData;
 if (parentPort === null) throw new Error("This module is the entry of a thread, not of a process.");
@@ -10,7 +10,7 @@ const port = parentPort;
 useCompileCache();
 const [{ Channel }, { createThreadLogger }, { begin }] = await Promise.all([
   import("../platform/runtime/channel.ts"),
-  import("../platform/runtime/service-thread.ts"),
+  import("./service-thread.ts"),
   // Load only the modules of this kind of thread.
   kind === "apply" ? import("./apply-thread.ts") : import("./http-thread.ts"),
 ]);

@@ -4,7 +4,7 @@ import { recordAudit } from "../identity/audit.ts";
 import { clientsWithin } from "../identity/client-admin.ts";
 import { arrangeGrants, type Grant, grantsInclude } from "../identity/permissions.ts";
 import type { Scope } from "../identity/scope.ts";
-import type { SecretCipher } from "../identity/secret-cipher.ts";
+import type { SecretCipher } from "../platform/crypto/secret-cipher.ts";
 import { namedStatement, type Statement } from "../platform/db/statement.ts";
 import { type Queryable, withTransaction } from "../platform/db/transaction.ts";
 import type { AddressRules } from "./address-rules.ts";

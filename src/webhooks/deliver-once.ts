@@ -4,7 +4,7 @@ import { isIP } from "node:net";
 import { type Span, SpanKind, SpanStatusCode } from "@opentelemetry/api";
 import type pg from "pg";
 import type { Grant } from "../identity/permissions.ts";
-import type { SecretCipher } from "../identity/secret-cipher.ts";
+import type { SecretCipher } from "../platform/crypto/secret-cipher.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import { isUuid } from "../platform/http/position.ts";
 import type { Tracer } from "../platform/telemetry/opentelemetry.ts";

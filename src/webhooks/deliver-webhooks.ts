@@ -1,7 +1,7 @@
 import { hostname } from "node:os";
 import type pg from "pg";
 import type { Config } from "../config.ts";
-import type { SecretCipher } from "../identity/secret-cipher.ts";
+import type { SecretCipher } from "../platform/crypto/secret-cipher.ts";
 import { createPool, logSlowStatements, POOL_ANSWER_MS_MAX } from "../platform/db/connection.ts";
 import { readStatement } from "../platform/db/statement.ts";
 import { Repeat } from "../platform/runtime/repeat.ts";

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import type pg from "pg";
-import type { SecretCipher } from "../identity/secret-cipher.ts";
 import { ALL_BUCKETS } from "../ingest/log/part-name.ts";
 import { holdPrivacyVersion, readPrivacyVersion } from "../ingest/redact.ts";
+import type { SecretCipher } from "../platform/crypto/secret-cipher.ts";
 import { namedStatement } from "../platform/db/statement.ts";
 import { type Queryable, withTransaction } from "../platform/db/transaction.ts";
 import { type FoundRequest, type RequestSummary, readSummariesOf } from "../query/request-summary.ts";

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { authorize } from "../identity/authorize.ts";
 import type { Principal } from "../identity/permissions.ts";
 import { receiveForm } from "../identity/receive-form.ts";
-import type { SecretCipher } from "../identity/secret-cipher.ts";
+import type { SecretCipher } from "../platform/crypto/secret-cipher.ts";
 import { ServiceError } from "../platform/errors/registry.ts";
 import { jsonAnswer, jsonContent, tokenOperation } from "../platform/http/openapi/errors.ts";
 import { ratedHeadersOf } from "../platform/http/openapi/headers.ts";

@@ -5,7 +5,7 @@ import { createLoginLimiter } from "../../src/identity/attempt-limiters.ts";
 import { logIn as checkLogin } from "../../src/identity/login.ts";
 import { createOperator, disableOperator, setOperatorPassword } from "../../src/identity/operators.ts";
 import { permissionsOf } from "../../src/identity/roles.ts";
-import { createSecretCipher } from "../../src/identity/secret-cipher.ts";
+import { createSecretCipher } from "../../src/platform/crypto/secret-cipher.ts";
 import { Semaphore } from "../../src/platform/runtime/semaphore.ts";
 import { createLogger } from "../../src/platform/telemetry/log.ts";
 import {

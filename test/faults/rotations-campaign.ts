@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { createSecretCipher } from "../../src/identity/secret-cipher.ts";
 import { registerPayloadKeys } from "../../src/ingest/log/payload-keys.ts";
+import { createSecretCipher } from "../../src/platform/crypto/secret-cipher.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { until } from "../support/until.ts";
 import type { Balancer } from "./balancer.ts";

@@ -9,7 +9,7 @@ import {
   readSecretState,
   rotateKey,
 } from "../../src/identity/key-admin.ts";
-import { createSecretCipher } from "../../src/identity/secret-cipher.ts";
+import { createSecretCipher } from "../../src/platform/crypto/secret-cipher.ts";
 import { bellhop } from "../support/command.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { type ConfigOverrides, startTestService, type TestService } from "../support/service.ts";
@@ -18,7 +18,7 @@ import { until } from "../support/until.ts";
 const newKey = (): string => randomBytes(32).toString("base64");
 const WAIT_MS = 60_000;
 
-/** Every text of the database that src/identity/secret-cipher.ts wrote, by the column in which it lies. */
+/** Every text of the database that src/platform/crypto/secret-cipher.ts wrote, by the column in which it lies. */
 async function encryptedTexts({ pool }: TestDatabase): Promise<Map<string, string[]>> {
   const { rows } = await pool.query<{ table: string; column: string }>(
     `select format('%I.%I', table_schema, table_name) as table, format('%I', column_name) as column

@@ -4,7 +4,6 @@ import { after, before, describe, mock, test } from "node:test";
 import { readConfig } from "../../src/config.ts";
 import { recordAudit } from "../../src/identity/audit.ts";
 import { retirePepper, rotatePepper } from "../../src/identity/pepper-admin.ts";
-import { createSecretCipher } from "../../src/identity/secret-cipher.ts";
 import { makePayloadKey } from "../../src/ingest/log/payload-keys.ts";
 import { examine } from "../../src/operations/doctor/examine.ts";
 import type { Finding, Severity } from "../../src/operations/doctor/finding.ts";
@@ -13,6 +12,7 @@ import {
   READ_CONNECTIONS,
   replicaFinding,
 } from "../../src/operations/doctor/server-checks.ts";
+import { createSecretCipher } from "../../src/platform/crypto/secret-cipher.ts";
 import { createPool } from "../../src/platform/db/connection.ts";
 import { createLogger } from "../../src/platform/telemetry/log.ts";
 import { setTerm } from "../../src/retention/cli.ts";

@@ -9,7 +9,7 @@ import { after, afterEach, before, describe, test } from "node:test";
 import type pg from "pg";
 import { replay } from "../../src/apply/replay.ts";
 import { recordAudit } from "../../src/identity/audit.ts";
-import { createSecretCipher } from "../../src/identity/secret-cipher.ts";
+import { createSecretCipher } from "../../src/platform/crypto/secret-cipher.ts";
 import { withSession } from "../../src/platform/db/connection.ts";
 import { readListFile } from "../../src/privacy/erasure/erasure-list.ts";
 import { carryOutList, type ErasureOrder, runErasure } from "../../src/privacy/erasure/run-erasure.ts";

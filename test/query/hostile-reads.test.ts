@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { CursorCipher } from "../../src/query/page-cursors.ts";
+import { CursorCipher } from "../../src/platform/http/page-cursors.ts";
 import { errorObject } from "../support/error-object.ts";
 import { apply, group, inventory, reservation } from "../support/read-fixture.ts";
 import { type Answer, startTestService, type TestClient, type TestService } from "../support/service.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { CursorCipher } from "../../src/query/page-cursors.ts";
+import { CursorCipher } from "../../src/platform/http/page-cursors.ts";
 import { apply, LISBON, parameterMessage, readPage, reservation } from "../support/read-fixture.ts";
 import { startTestService, type TestService } from "../support/service.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { randomBytes, randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
-import { createSecretCipher } from "../../src/identity/secret-cipher.ts";
+import { createSecretCipher } from "../../src/platform/crypto/secret-cipher.ts";
 import type { Tracer } from "../../src/platform/telemetry/opentelemetry.ts";
 import { readSummariesOf } from "../../src/query/request-summary.ts";
 import { AddressRules } from "../../src/webhooks/address-rules.ts";

@@ -1,6 +1,6 @@
 import { createSecretKey, randomBytes, randomUUID } from "node:crypto";
 import type pg from "pg";
-import type { SecretCipher } from "../../identity/secret-cipher.ts";
+import type { SecretCipher } from "../../platform/crypto/secret-cipher.ts";
 import { namedStatement } from "../../platform/db/statement.ts";
 import { type Queryable, withTransaction } from "../../platform/db/transaction.ts";
 import { Repeat } from "../../platform/runtime/repeat.ts";

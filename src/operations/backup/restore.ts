@@ -3,8 +3,8 @@ import type pg from "pg";
 import { type ReplayReport, replay } from "../../apply/replay.ts";
 import { dropStateSchema, type StateDigest } from "../../apply/state/state-schema.ts";
 import type { ShowStep } from "../../cli/progress.ts";
-import type { SecretCipher } from "../../identity/secret-cipher.ts";
 import { decryptEachPayloadKey, type StoredPayloadKey } from "../../ingest/log/payload-keys.ts";
+import type { SecretCipher } from "../../platform/crypto/secret-cipher.ts";
 import { withSession } from "../../platform/db/connection.ts";
 import {
   clearUnfinished,

@@ -5,11 +5,15 @@ import { VERSION_WINDOWS } from "../../apply/state/write-versions.ts";
 import { type Config, SANDBOX_CLIENT_CODE } from "../../config.ts";
 import { type KeySummary, listKeys, readSecretState, type SecretState } from "../../identity/key-admin.ts";
 import { listPeppers, type PepperSummary } from "../../identity/pepper-admin.ts";
-import { AuthSetupError, createSecretCipher, type SecretCipher } from "../../identity/secret-cipher.ts";
 import { BUCKET_COUNT, microsecondsOf } from "../../ingest/log/part-name.ts";
 import { ACCEPT_LOG, REQUEST_OUTCOME } from "../../ingest/log/partitions.ts";
 import { listPayloadKeys, type PayloadKeySummary } from "../../ingest/log/payload-keys.ts";
 import { openLagReader } from "../../insight/console/intake.ts";
+import {
+  AuthSetupError,
+  createSecretCipher,
+  type SecretCipher,
+} from "../../platform/crypto/secret-cipher.ts";
 import { countPresent, countUnownedBuckets, type Presence } from "../../platform/db/coordination.ts";
 import { findRecords, readMigrations } from "../../platform/db/migrate.ts";
 import { namedStatement, readStatement } from "../../platform/db/statement.ts";

@@ -4,7 +4,7 @@ import { apartFromReader } from "../../platform/db/connection.ts";
 import { query } from "../../platform/db/dialect.ts";
 import { namedStatement } from "../../platform/db/statement.ts";
 import type { Queryable } from "../../platform/db/transaction.ts";
-import { CursorCipher } from "../page-cursors.ts";
+import { CursorCipher } from "../../platform/http/page-cursors.ts";
 
 /** A reader's position in the change feed: the last change number of each bucket. Missing buckets are read from the start. */
 export type Positions = ReadonlyMap<number, number>;

@@ -1,16 +1,16 @@
 import { setFlagsFromString } from "node:v8";
 import { Worker } from "node:worker_threads";
-import type { Role } from "../db/coordination.ts";
-import { OperatorError } from "../errors/operator-error.ts";
+import type { Role } from "../platform/db/coordination.ts";
+import { OperatorError } from "../platform/errors/operator-error.ts";
+import { Channel } from "../platform/runtime/channel.ts";
 import {
   createLogger,
   createLoggerTo,
   type Logger,
   type LoggerOptions,
   writeLines,
-} from "../telemetry/log.ts";
-import type { MetricValues } from "../telemetry/metrics.ts";
-import { Channel } from "./channel.ts";
+} from "../platform/telemetry/log.ts";
+import type { MetricValues } from "../platform/telemetry/metrics.ts";
 
 /** The threads a service has beside its main one. */
 type ThreadKind = "apply" | "http";
@@ -108,7 +108,7 @@ export class ServiceThread<Theirs extends ThreadCalls> {
     const { threadLog, log, main } = parts;
     this.name = name;
     const workerData: ThreadData = { kind, name, log: threadLog };
-    this.#worker = new Worker(new URL("../../service/thread-entry.ts", import.meta.url), {
+    this.#worker = new Worker(new URL("./thread-entry.ts", import.meta.url), {
       name,
       workerData,
       resourceLimits: { maxOldGenerationSizeMb: parts.heapMbMax, maxYoungGenerationSizeMb: YOUNG_MB[kind] },

@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, createHmac, randomBytes } from "node:crypto";
-import { hasShape, type Position, type PositionShape } from "../platform/http/position.ts";
-import { invalidParameter } from "../platform/http/read-parameters.ts";
+import { hasShape, type Position, type PositionShape } from "./position.ts";
+import { invalidParameter } from "./read-parameters.ts";
 
 const CIPHER = "aes-256-gcm";
 const NONCE_BYTES = 12;

@@ -1,6 +1,6 @@
 import { ServiceError } from "../errors/registry.ts";
+import { Semaphore, SemaphoreFull } from "../runtime/semaphore.ts";
 import { currentWaits } from "../telemetry/log.ts";
-import { Semaphore, SemaphoreFull } from "./semaphore.ts";
 
 /** More than the burst of a client's requests. */
 const WAITING_MAX = 200;

@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
-import { OperatorError } from "../platform/errors/operator-error.ts";
+import { OperatorError } from "../errors/operator-error.ts";
 
 /** The stored auth data cannot be used with these settings; the message says what to do. */
 export class AuthSetupError extends OperatorError {}

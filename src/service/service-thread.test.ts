@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { failureText } from "../../cli/failure-text.ts";
+import { failureText } from "../cli/failure-text.ts";
 import { threadEnd, threadFailure } from "./service-thread.ts";
 
 const failed = (code: string) => Object.assign(new Error("EAGAIN"), { code });
