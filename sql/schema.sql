@@ -755,12 +755,7 @@ CREATE OR REPLACE FUNCTION analytics.daily_revenue_as_of(instant timestamp with 
  RETURNS SETOF analytics.daily_revenue
  LANGUAGE sql
  STABLE PARALLEL SAFE
-AS $function$
-      select property.client_code, property.property_code, record.key as reservation_id,
-        sent.revenue_date as occupancy_date, record.status, sent.net_room_revenue, sent.net_food_revenue,
-        sent.net_beverage_revenue, sent.net_other_revenue, sent.net_ticket_price, sent.ticket_price,
-        sent.net_total_revenue, sent.gross_total_revenue,
-        record.source_time, analytics.received_at_of(record.request_id) as received_at
+AS $function$select property.client_code as client_code, property.property_code as property_code, record.key as reservation_id, sent.revenue_date as occupancy_date, record.status as status, sent.net_room_revenue as net_room_revenue, sent.net_food_revenue as net_food_revenue, sent.net_beverage_revenue as net_beverage_revenue, sent.net_other_revenue as net_other_revenue, sent.net_ticket_price as net_ticket_price, sent.ticket_price as ticket_price, sent.net_total_revenue as net_total_revenue, sent.gross_total_revenue as gross_total_revenue, record.source_time as source_time, analytics.received_at_of(record.request_id) as received_at
       from analytics.stored_property as property
       join analytics.stored_current as known
         on known.bucket = property.bucket and known.property_id = property.property_id
@@ -777,16 +772,11 @@ AS $function$
           end
         order by version.source_time desc, version.request_id desc, version.record_index desc
         limit 1
-      ) as record 
+      ) as record
       join analytics.stored_reservation_version as facts
         on facts.bucket = record.bucket and facts.property_id = record.property_id and facts.key = record.key
         and facts.source_time = record.facts_source_time and facts.content_hash = record.content_hash /* and facts.bucket = home */
-      cross join lateral unnest(facts.revenue_date, facts.net_room_revenue, facts.net_food_revenue,
-        facts.net_beverage_revenue, facts.net_other_revenue, facts.net_ticket_price, facts.ticket_price,
-        facts.net_total_revenue, facts.gross_total_revenue
-      ) as sent (revenue_date, net_room_revenue, net_food_revenue, net_beverage_revenue, net_other_revenue,
-        net_ticket_price, ticket_price, net_total_revenue, gross_total_revenue)
-    $function$;
+      cross join lateral unnest(facts.revenue_date, facts.net_room_revenue, facts.net_food_revenue, facts.net_beverage_revenue, facts.net_other_revenue, facts.net_ticket_price, facts.ticket_price, facts.net_total_revenue, facts.gross_total_revenue) as sent (revenue_date, net_room_revenue, net_food_revenue, net_beverage_revenue, net_other_revenue, net_ticket_price, ticket_price, net_total_revenue, gross_total_revenue)$function$;
 CREATE OR REPLACE FUNCTION analytics.end_of_business_day(business_day date, time_zone text, business_day_end text)
  RETURNS timestamp with time zone
  LANGUAGE sql
@@ -806,11 +796,7 @@ CREATE OR REPLACE FUNCTION analytics.group_block_master_as_of(instant timestamp 
  RETURNS SETOF analytics.group_block_master
  LANGUAGE sql
  STABLE PARALLEL SAFE
-AS $function$
-      select property.client_code, property.property_code, record.key as group_code, record.status,
-        facts.name, facts.master_group_code, facts.booking_date, facts.start_date, facts.end_date, facts.cutoff_days,
-        facts.cutoff_date, facts.group_type_code, facts.pickup_type_code, facts.market_segment_code, facts.rate_code,
-        record.source_time, analytics.received_at_of(record.request_id) as received_at
+AS $function$select property.client_code as client_code, property.property_code as property_code, record.key as group_code, record.status as status, facts.master_group_code as master_group_code, facts.name as name, facts.booking_date as booking_date, facts.start_date as start_date, facts.end_date as end_date, facts.cutoff_days as cutoff_days, facts.cutoff_date as cutoff_date, facts.group_type_code as group_type_code, facts.pickup_type_code as pickup_type_code, facts.market_segment_code as market_segment_code, facts.rate_code as rate_code, record.source_time as source_time, analytics.received_at_of(record.request_id) as received_at
       from analytics.stored_property as property
       join analytics.stored_current as known
         on known.bucket = property.bucket and known.property_id = property.property_id
@@ -827,20 +813,16 @@ AS $function$
           end
         order by version.source_time desc, version.request_id desc, version.record_index desc
         limit 1
-      ) as record 
+      ) as record
       join analytics.stored_group_version as facts
         on facts.bucket = record.bucket and facts.property_id = record.property_id and facts.key = record.key
         and facts.source_time = record.facts_source_time and facts.content_hash = record.content_hash /* and facts.bucket = home */
-    $function$;
+      $function$;
 CREATE OR REPLACE FUNCTION analytics.group_block_night_as_of(instant timestamp with time zone, clock analytics.clock DEFAULT 'source'::analytics.clock, of_client_code text DEFAULT NULL::text, of_property_code text DEFAULT NULL::text)
  RETURNS SETOF analytics.group_block_night
  LANGUAGE sql
  STABLE PARALLEL SAFE
-AS $function$
-      select property.client_code, property.property_code, record.key as group_code, block.occupancy_date,
-        block.room_type_code, record.status, block.blocks, block.pickup, block.original_blocks,
-        block.single_person_rate, block.two_person_rate, block.currency_code,
-        record.source_time, analytics.received_at_of(record.request_id) as received_at
+AS $function$select property.client_code as client_code, property.property_code as property_code, record.key as group_code, record.status as status, block.occupancy_date as occupancy_date, block.room_type_code as room_type_code, block.blocks as blocks, block.pickup as pickup, block.original_blocks as original_blocks, block.single_person_rate as single_person_rate, block.two_person_rate as two_person_rate, block.currency_code as currency_code, record.source_time as source_time, analytics.received_at_of(record.request_id) as received_at
       from analytics.stored_property as property
       join analytics.stored_current as known
         on known.bucket = property.bucket and known.property_id = property.property_id
@@ -857,15 +839,11 @@ AS $function$
           end
         order by version.source_time desc, version.request_id desc, version.record_index desc
         limit 1
-      ) as record 
+      ) as record
       join analytics.stored_group_version as facts
         on facts.bucket = record.bucket and facts.property_id = record.property_id and facts.key = record.key
         and facts.source_time = record.facts_source_time and facts.content_hash = record.content_hash /* and facts.bucket = home */
-      cross join lateral unnest(facts.occupancy_date, facts.room_type_code, facts.blocks, facts.pickup,
-        facts.original_blocks, facts.single_person_rate, facts.two_person_rate, facts.currency_code
-      ) as block (occupancy_date, room_type_code, blocks, pickup, original_blocks, single_person_rate,
-        two_person_rate, currency_code)
-    $function$;
+      cross join lateral unnest(facts.occupancy_date, facts.room_type_code, facts.blocks, facts.pickup, facts.original_blocks, facts.single_person_rate, facts.two_person_rate, facts.currency_code) as block (occupancy_date, room_type_code, blocks, pickup, original_blocks, single_person_rate, two_person_rate, currency_code)$function$;
 CREATE OR REPLACE FUNCTION analytics.minutes_after_midnight(business_day_end text)
  RETURNS integer
  LANGUAGE sql
@@ -1202,12 +1180,7 @@ CREATE OR REPLACE FUNCTION analytics.reservation_as_of(instant timestamp with ti
  RETURNS SETOF analytics.reservation
  LANGUAGE sql
  STABLE PARALLEL SAFE
-AS $function$
-      select property.client_code, property.property_code, record.key as reservation_id, record.status,
-        record.from_date as arrival_date, record.to_date as departure_date,
-        facts.confirmation_number, facts.booking_time, facts.cancellation_time, facts.number_of_rooms,
-        facts.multi_reservation_id, facts.share_id, facts.channel, facts.nationality,
-        record.source_time, analytics.received_at_of(record.request_id) as received_at
+AS $function$select property.client_code as client_code, property.property_code as property_code, record.key as reservation_id, record.status as status, record.from_date as arrival_date, record.to_date as departure_date, facts.confirmation_number as confirmation_number, facts.booking_time as booking_time, facts.number_of_rooms as number_of_rooms, facts.multi_reservation_id as multi_reservation_id, facts.share_id as share_id, facts.cancellation_time as cancellation_time, facts.channel as channel, facts.nationality as nationality, record.source_time as source_time, analytics.received_at_of(record.request_id) as received_at
       from analytics.stored_property as property
       join analytics.stored_current as known
         on known.bucket = property.bucket and known.property_id = property.property_id
@@ -1224,21 +1197,16 @@ AS $function$
           end
         order by version.source_time desc, version.request_id desc, version.record_index desc
         limit 1
-      ) as record 
+      ) as record
       join analytics.stored_reservation_version as facts
         on facts.bucket = record.bucket and facts.property_id = record.property_id and facts.key = record.key
         and facts.source_time = record.facts_source_time and facts.content_hash = record.content_hash /* and facts.bucket = home */
-    $function$;
+      $function$;
 CREATE OR REPLACE FUNCTION analytics.revenue_without_night_as_of(instant timestamp with time zone, clock analytics.clock DEFAULT 'source'::analytics.clock, of_client_code text DEFAULT NULL::text, of_property_code text DEFAULT NULL::text)
  RETURNS SETOF analytics.revenue_without_night
  LANGUAGE sql
  STABLE PARALLEL SAFE
-AS $function$
-      select property.client_code, property.property_code, record.key as reservation_id, extra.stay_number, extra.occupancy_date,
-        extra.cause, record.status, facts.share_id, record.from_date as reservation_arrival_date, record.to_date as reservation_departure_date,
-        extra.room_type_code, extra.booked_room_type_code, extra.market_segment_code, extra.group_block_code,
-        extra.source_booking_code, extra.rate_code, extra.currency_code, extra.rooms, extra.net_room_revenue, extra.room_revenue,
-        record.source_time, analytics.received_at_of(record.request_id) as received_at
+AS $function$select property.client_code as client_code, property.property_code as property_code, record.key as reservation_id, extra.stay_number as stay_number, extra.occupancy_date as occupancy_date, extra.cause as cause, record.status as status, facts.share_id as share_id, record.from_date as reservation_arrival_date, record.to_date as reservation_departure_date, extra.room_type_code as room_type_code, extra.booked_room_type_code as booked_room_type_code, extra.market_segment_code as market_segment_code, extra.group_block_code as group_block_code, extra.source_booking_code as source_booking_code, extra.currency_code as currency_code, extra.rate_code as rate_code, extra.rooms as rooms, extra.net_room_revenue as net_room_revenue, extra.room_revenue as room_revenue, record.source_time as source_time, analytics.received_at_of(record.request_id) as received_at
       from analytics.stored_property as property
       join analytics.stored_current as known
         on known.bucket = property.bucket and known.property_id = property.property_id
@@ -1255,12 +1223,12 @@ AS $function$
           end
         order by version.source_time desc, version.request_id desc, version.record_index desc
         limit 1
-      ) as record 
+      ) as record
       join analytics.stored_reservation_version as facts
         on facts.bucket = record.bucket and facts.property_id = record.property_id and facts.key = record.key
         and facts.source_time = record.facts_source_time and facts.content_hash = record.content_hash /* and facts.bucket = home */
       cross join lateral (
-        select stay.*, 'dayUse' as cause, stay.arrival_date as occupancy_date,
+        select stay.arrival_date, stay.departure_date, stay.room_type_code, stay.booked_room_type_code, stay.market_segment_code, stay.group_block_code, stay.source_booking_code, stay.currency_code, stay.rate_code, stay.stay_number, stay.rooms, 'dayUse' as cause, stay.arrival_date as occupancy_date,
           case when stay.turn = 1 and not is_night then day.net_room_revenue end as net_room_revenue,
           case
             when day.net_room_revenue is not null then case when stay.turn = 1 and not is_night then day.net_room_revenue end
@@ -1276,22 +1244,14 @@ AS $function$
             select named.*, count(*) over (partition by named.arrival_date) as stays,
               row_number() over (partition by named.arrival_date order by named.is_repeat, named.stay_number) as turn
             from (
-              select unnested.arrival_date, unnested.departure_date, unnested.room_type_code,
-                unnested.booked_room_type_code, unnested.market_segment_code, unnested.group_block_code,
-                unnested.source_booking_code, unnested.rate_code, unnested.currency_code, unnested.stay_number::integer as stay_number,
+              select unnested.arrival_date, unnested.departure_date, unnested.room_type_code, unnested.booked_room_type_code, unnested.market_segment_code, unnested.group_block_code, unnested.source_booking_code, unnested.currency_code, unnested.rate_code, unnested.place::integer as stay_number,
                 row_number() over (
-                  partition by unnested.arrival_date, unnested.departure_date, unnested.room_type_code, unnested.booked_room_type_code,
-                    unnested.market_segment_code, unnested.group_block_code, unnested.rate_code, unnested.currency_code,
-                    greatest(unnested.number_of_adults, 0), greatest(unnested.number_of_children, 0)
-                  order by unnested.stay_number
-                ) > 1 as is_repeat
-              from unnest(facts.arrival_date, facts.departure_date, facts.room_type_code,
-                facts.booked_room_type_code, facts.market_segment_code, facts.group_block_code,
-                facts.source_booking_code, facts.rate_code, facts.currency_code, facts.number_of_adults,
-                facts.number_of_children
-              ) with ordinality as unnested (arrival_date, departure_date, room_type_code, booked_room_type_code,
-                market_segment_code, group_block_code, source_booking_code, rate_code, currency_code, number_of_adults,
-                number_of_children, stay_number)
+                partition by unnested.arrival_date, unnested.departure_date, unnested.room_type_code, unnested.booked_room_type_code,
+                  unnested.market_segment_code, unnested.group_block_code, unnested.rate_code, unnested.currency_code,
+                  greatest(unnested.number_of_adults, 0), greatest(unnested.number_of_children, 0)
+                order by unnested.place
+              ) > 1 as is_repeat
+              from unnest(facts.arrival_date, facts.departure_date, facts.room_type_code, facts.booked_room_type_code, facts.market_segment_code, facts.group_block_code, facts.source_booking_code, facts.currency_code, facts.rate_code, facts.number_of_adults, facts.number_of_children) with ordinality as unnested (arrival_date, departure_date, room_type_code, booked_room_type_code, market_segment_code, group_block_code, source_booking_code, currency_code, rate_code, number_of_adults, number_of_children, place)
               where unnested.departure_date = unnested.arrival_date
             ) as named
           ) as counted
@@ -1317,9 +1277,8 @@ AS $function$
           limit 1
         ) as rate on true
         union all
-        select facts.arrival_date[1], facts.departure_date[1], facts.room_type_code[1], facts.booked_room_type_code[1],
-          facts.market_segment_code[1], facts.group_block_code[1], facts.source_booking_code[1], facts.rate_code[1],
-          facts.currency_code[1], 1, false, 1, 1, 0, 'outsideStay', day.revenue_date, day.net_room_revenue, day.net_room_revenue
+        select facts.arrival_date[1], facts.departure_date[1], facts.room_type_code[1], facts.booked_room_type_code[1], facts.market_segment_code[1], facts.group_block_code[1], facts.source_booking_code[1], facts.currency_code[1], facts.rate_code[1], 1, 0, 'outsideStay', day.revenue_date,
+          day.net_room_revenue, day.net_room_revenue
         from (
           select sent.revenue_date, sum(sent.net_room_revenue) as net_room_revenue
           from unnest(facts.revenue_date, facts.net_room_revenue) as sent (revenue_date, net_room_revenue)
@@ -1331,19 +1290,12 @@ AS $function$
             or day.revenue_date > stay.arrival_date and day.revenue_date < stay.departure_date
         )
       ) as extra
-      where extra.rooms > 0 or extra.room_revenue is not null
-    $function$;
+      where extra.rooms > 0 or extra.room_revenue is not null$function$;
 CREATE OR REPLACE FUNCTION analytics.room_stay_as_of(instant timestamp with time zone, clock analytics.clock DEFAULT 'source'::analytics.clock, of_client_code text DEFAULT NULL::text, of_property_code text DEFAULT NULL::text)
  RETURNS SETOF analytics.room_stay
  LANGUAGE sql
  STABLE PARALLEL SAFE
-AS $function$
-      select property.client_code, property.property_code, record.key as reservation_id,
-        stay.stay_number::integer as stay_number, record.status, facts.number_of_rooms,
-        stay.arrival_date, stay.departure_date, stay.departure_date - stay.arrival_date as nights,
-        stay.room_type_code, stay.booked_room_type_code, stay.market_segment_code, stay.group_block_code,
-        stay.source_booking_code, stay.rate_code, stay.currency_code, stay.number_of_adults, stay.number_of_children,
-        record.source_time, analytics.received_at_of(record.request_id) as received_at
+AS $function$select property.client_code as client_code, property.property_code as property_code, record.key as reservation_id, stay.place::integer as stay_number, record.status as status, facts.number_of_rooms as number_of_rooms, stay.departure_date - stay.arrival_date as nights, stay.arrival_date as arrival_date, stay.departure_date as departure_date, stay.room_type_code as room_type_code, stay.booked_room_type_code as booked_room_type_code, stay.market_segment_code as market_segment_code, stay.group_block_code as group_block_code, stay.source_booking_code as source_booking_code, stay.number_of_adults as number_of_adults, stay.number_of_children as number_of_children, stay.currency_code as currency_code, stay.rate_code as rate_code, record.source_time as source_time, analytics.received_at_of(record.request_id) as received_at
       from analytics.stored_property as property
       join analytics.stored_current as known
         on known.bucket = property.bucket and known.property_id = property.property_id
@@ -1360,27 +1312,16 @@ AS $function$
           end
         order by version.source_time desc, version.request_id desc, version.record_index desc
         limit 1
-      ) as record 
+      ) as record
       join analytics.stored_reservation_version as facts
         on facts.bucket = record.bucket and facts.property_id = record.property_id and facts.key = record.key
         and facts.source_time = record.facts_source_time and facts.content_hash = record.content_hash /* and facts.bucket = home */
-      cross join lateral unnest(facts.arrival_date, facts.departure_date, facts.room_type_code,
-        facts.booked_room_type_code, facts.market_segment_code, facts.group_block_code, facts.source_booking_code,
-        facts.rate_code, facts.currency_code, facts.number_of_adults, facts.number_of_children
-      ) with ordinality as stay (arrival_date, departure_date, room_type_code, booked_room_type_code,
-        market_segment_code, group_block_code, source_booking_code, rate_code, currency_code, number_of_adults,
-        number_of_children, stay_number)
-    $function$;
+      cross join lateral unnest(facts.arrival_date, facts.departure_date, facts.room_type_code, facts.booked_room_type_code, facts.market_segment_code, facts.group_block_code, facts.source_booking_code, facts.number_of_adults, facts.number_of_children, facts.currency_code, facts.rate_code) with ordinality as stay (arrival_date, departure_date, room_type_code, booked_room_type_code, market_segment_code, group_block_code, source_booking_code, number_of_adults, number_of_children, currency_code, rate_code, place)$function$;
 CREATE OR REPLACE FUNCTION analytics.room_type_inventory_as_of(instant timestamp with time zone, clock analytics.clock DEFAULT 'source'::analytics.clock, of_client_code text DEFAULT NULL::text, of_property_code text DEFAULT NULL::text)
  RETURNS SETOF analytics.room_type_inventory
  LANGUAGE sql
  STABLE PARALLEL SAFE
-AS $function$
-      select property.client_code, property.property_code, facts.occupancy_date,
-        room.room_type_code, room.is_virtual, room.room_type_capacity,
-        room.rooms_not_available_maintenance, room.rooms_not_available_other, room.rooms_sold,
-        room.transient_sold, room.group_sold,
-        record.source_time, analytics.received_at_of(record.request_id) as received_at
+AS $function$select property.client_code as client_code, property.property_code as property_code, facts.occupancy_date as occupancy_date, room.room_type_code as room_type_code, room.room_type_capacity as room_type_capacity, room.rooms_not_available_maintenance as rooms_not_available_maintenance, room.rooms_not_available_other as rooms_not_available_other, room.rooms_sold as rooms_sold, room.transient_sold as transient_sold, room.group_sold as group_sold, room.is_virtual as is_virtual, record.source_time as source_time, analytics.received_at_of(record.request_id) as received_at
       from analytics.stored_property as property
       join analytics.stored_current as known
         on known.bucket = property.bucket and known.property_id = property.property_id
@@ -1397,38 +1338,19 @@ AS $function$
           end
         order by version.source_time desc, version.request_id desc, version.record_index desc
         limit 1
-      ) as record 
+      ) as record
       join analytics.stored_inventory_version as facts
         on facts.bucket = record.bucket and facts.property_id = record.property_id and facts.key = record.key
         and facts.source_time = record.facts_source_time and facts.content_hash = record.content_hash /* and facts.bucket = home */
-      cross join lateral unnest(facts.room_type_code, facts.is_virtual, facts.room_type_capacity,
-        facts.rooms_not_available_maintenance, facts.rooms_not_available_other, facts.rooms_sold,
-        facts.transient_sold, facts.group_sold
-      ) as room (room_type_code, is_virtual, room_type_capacity, rooms_not_available_maintenance,
-        rooms_not_available_other, rooms_sold, transient_sold, group_sold)
-    $function$;
+      cross join lateral unnest(facts.room_type_code, facts.room_type_capacity, facts.rooms_not_available_maintenance, facts.rooms_not_available_other, facts.rooms_sold, facts.transient_sold, facts.group_sold, facts.is_virtual) as room (room_type_code, room_type_capacity, rooms_not_available_maintenance, rooms_not_available_other, rooms_sold, transient_sold, group_sold, is_virtual)$function$;
 CREATE OR REPLACE FUNCTION analytics.stay_night_as_of(instant timestamp with time zone, clock analytics.clock DEFAULT 'source'::analytics.clock, of_client_code text DEFAULT NULL::text, of_property_code text DEFAULT NULL::text)
  RETURNS SETOF analytics.stay_night
  LANGUAGE sql
  STABLE PARALLEL SAFE
-AS $function$
-      select property.client_code, property.property_code, record.key as reservation_id, night.stay_number,
-        night.occupancy_date, record.status, facts.number_of_rooms, facts.share_id,
-        record.from_date as reservation_arrival_date, record.to_date as reservation_departure_date,
-        night.arrival_date, night.departure_date,
-        night.room_type_code, night.booked_room_type_code, night.market_segment_code, night.group_block_code,
-        night.source_booking_code, night.rate_code, night.currency_code, night.number_of_adults,
-        night.number_of_children, night.rate_value, night.gross_rate_value, night.net_room_revenue,
-        night.net_food_revenue, night.net_beverage_revenue, night.net_other_revenue, night.net_ticket_price,
-        night.ticket_price, night.net_total_revenue, night.gross_total_revenue,
-        night.rooms, greatest(night.number_of_adults, 0)::bigint * night.rooms as adults,
-        greatest(night.number_of_children, 0)::bigint * night.rooms as children,
-        case
+AS $function$select property.client_code as client_code, property.property_code as property_code, record.key as reservation_id, night.stay_number as stay_number, night.occupancy_date as occupancy_date, record.status as status, facts.number_of_rooms as number_of_rooms, facts.share_id as share_id, record.from_date as reservation_arrival_date, record.to_date as reservation_departure_date, night.arrival_date as arrival_date, night.departure_date as departure_date, night.room_type_code as room_type_code, night.booked_room_type_code as booked_room_type_code, night.market_segment_code as market_segment_code, night.group_block_code as group_block_code, night.source_booking_code as source_booking_code, night.number_of_adults as number_of_adults, night.number_of_children as number_of_children, night.currency_code as currency_code, night.rate_code as rate_code, night.rate_value as rate_value, night.gross_rate_value as gross_rate_value, night.net_room_revenue as net_room_revenue, night.net_food_revenue as net_food_revenue, night.net_beverage_revenue as net_beverage_revenue, night.net_other_revenue as net_other_revenue, night.net_ticket_price as net_ticket_price, night.ticket_price as ticket_price, night.net_total_revenue as net_total_revenue, night.gross_total_revenue as gross_total_revenue, night.rooms as rooms, greatest(night.number_of_adults, 0)::bigint * night.rooms as adults, greatest(night.number_of_children, 0)::bigint * night.rooms as children, case
           when night.has_daily_revenue then night.net_room_revenue
           when night.rooms > 0 then night.rate_value * night.rooms
-        end as room_revenue,
-        case when night.rooms > 0 then night.gross_rate_value * night.rooms end as gross_room_revenue,
-        record.source_time, analytics.received_at_of(record.request_id) as received_at
+        end as room_revenue, case when night.rooms > 0 then night.gross_rate_value * night.rooms end as gross_room_revenue, record.source_time as source_time, analytics.received_at_of(record.request_id) as received_at
       from analytics.stored_property as property
       join analytics.stored_current as known
         on known.bucket = property.bucket and known.property_id = property.property_id
@@ -1445,7 +1367,7 @@ AS $function$
           end
         order by version.source_time desc, version.request_id desc, version.record_index desc
         limit 1
-      ) as record 
+      ) as record
       join analytics.stored_reservation_version as facts
         on facts.bucket = record.bucket and facts.property_id = record.property_id and facts.key = record.key
         and facts.source_time = record.facts_source_time and facts.content_hash = record.content_hash /* and facts.bucket = home */
@@ -1472,51 +1394,31 @@ AS $function$
             ) as turn,
             count(*) over (partition by stay.arrival_date + nights.passed) as stays
           from (
-            select unnested.arrival_date, unnested.departure_date, unnested.room_type_code,
-              unnested.booked_room_type_code, unnested.market_segment_code, unnested.group_block_code,
-              unnested.source_booking_code, unnested.rate_code, unnested.currency_code,
-              unnested.number_of_adults, unnested.number_of_children, unnested.stay_number::integer as stay_number,
+            select unnested.arrival_date, unnested.departure_date, unnested.room_type_code, unnested.booked_room_type_code, unnested.market_segment_code, unnested.group_block_code, unnested.source_booking_code, unnested.number_of_adults, unnested.number_of_children, unnested.currency_code, unnested.rate_code, unnested.place::integer as stay_number,
               row_number() over (
                 partition by unnested.arrival_date, unnested.departure_date, unnested.room_type_code, unnested.booked_room_type_code,
                   unnested.market_segment_code, unnested.group_block_code, unnested.rate_code, unnested.currency_code,
                   greatest(unnested.number_of_adults, 0), greatest(unnested.number_of_children, 0)
-                order by unnested.stay_number
+                order by unnested.place
               ) > 1 as is_repeat
-            from unnest(facts.arrival_date, facts.departure_date, facts.room_type_code,
-              facts.booked_room_type_code, facts.market_segment_code, facts.group_block_code,
-              facts.source_booking_code, facts.rate_code, facts.currency_code, facts.number_of_adults,
-              facts.number_of_children
-            ) with ordinality as unnested (arrival_date, departure_date, room_type_code, booked_room_type_code,
-              market_segment_code, group_block_code, source_booking_code, rate_code, currency_code, number_of_adults,
-              number_of_children, stay_number)
+            from unnest(facts.arrival_date, facts.departure_date, facts.room_type_code, facts.booked_room_type_code, facts.market_segment_code, facts.group_block_code, facts.source_booking_code, facts.number_of_adults, facts.number_of_children, facts.currency_code, facts.rate_code) with ordinality as unnested (arrival_date, departure_date, room_type_code, booked_room_type_code, market_segment_code, group_block_code, source_booking_code, number_of_adults, number_of_children, currency_code, rate_code, place)
           ) as stay
           cross join lateral generate_series(0, stay.departure_date - stay.arrival_date - 1) as nights (passed)
         ) as stay_date
         left join (
-          select sent.revenue_date, sum(sent.net_room_revenue) as net_room_revenue,
-            sum(sent.net_food_revenue) as net_food_revenue, sum(sent.net_beverage_revenue) as net_beverage_revenue,
-            sum(sent.net_other_revenue) as net_other_revenue, sum(sent.net_ticket_price) as net_ticket_price,
-            sum(sent.ticket_price) as ticket_price, sum(sent.net_total_revenue) as net_total_revenue,
-            sum(sent.gross_total_revenue) as gross_total_revenue
-          from unnest(facts.revenue_date, facts.net_room_revenue, facts.net_food_revenue, facts.net_beverage_revenue,
-            facts.net_other_revenue, facts.net_ticket_price, facts.ticket_price, facts.net_total_revenue,
-            facts.gross_total_revenue
-          ) as sent (revenue_date, net_room_revenue, net_food_revenue, net_beverage_revenue, net_other_revenue,
-            net_ticket_price, ticket_price, net_total_revenue, gross_total_revenue)
+          select sent.revenue_date, sum(sent.net_room_revenue) as net_room_revenue, sum(sent.net_food_revenue) as net_food_revenue, sum(sent.net_beverage_revenue) as net_beverage_revenue, sum(sent.net_other_revenue) as net_other_revenue, sum(sent.net_ticket_price) as net_ticket_price, sum(sent.ticket_price) as ticket_price, sum(sent.net_total_revenue) as net_total_revenue, sum(sent.gross_total_revenue) as gross_total_revenue
+          from unnest(facts.revenue_date, facts.net_room_revenue, facts.net_food_revenue, facts.net_beverage_revenue, facts.net_other_revenue, facts.net_ticket_price, facts.ticket_price, facts.net_total_revenue, facts.gross_total_revenue) as sent (revenue_date, net_room_revenue, net_food_revenue, net_beverage_revenue, net_other_revenue, net_ticket_price, ticket_price, net_total_revenue, gross_total_revenue)
           group by sent.revenue_date
         ) as day on day.revenue_date = stay_date.occupancy_date
         left join lateral (
           select sent.rate_value, sent.gross_rate_value
-          from unnest(facts.rate_stay_index, facts.rate_start_date, facts.rate_end_date, facts.rate_value,
-            facts.gross_rate_value
-          ) with ordinality as sent (stay_index, start_date, end_date, rate_value, gross_rate_value, place)
-          where sent.stay_index = stay_date.stay_number - 1
-            and stay_date.occupancy_date between coalesce(sent.start_date, '-infinity') and coalesce(sent.end_date, 'infinity')
+          from unnest(facts.rate_start_date, facts.rate_end_date, facts.rate_value, facts.gross_rate_value, facts.rate_stay_index) with ordinality as sent (rate_start_date, rate_end_date, rate_value, gross_rate_value, rate_stay_index, place)
+          where sent.rate_stay_index = stay_date.stay_number - 1
+            and stay_date.occupancy_date between coalesce(sent.rate_start_date, '-infinity') and coalesce(sent.rate_end_date, 'infinity')
           order by sent.place desc
           limit 1
         ) as rate on true
-      ) as night
-    $function$;
+      ) as night$function$;
 CREATE OR REPLACE FUNCTION bellhop.count_warned(details json)
  RETURNS integer
  LANGUAGE sql
@@ -1573,8 +1475,8 @@ create view analytics.group_block_master as
     property.property_code,
     record.key AS group_code,
     record.status,
-    facts.name,
     facts.master_group_code,
+    facts.name,
     facts.booking_date,
     facts.start_date,
     facts.end_date,
@@ -1593,9 +1495,9 @@ create view analytics.group_block_night as
  SELECT property.client_code,
     property.property_code,
     record.key AS group_code,
+    record.status,
     block.occupancy_date,
     block.room_type_code,
-    record.status,
     block.blocks,
     block.pickup,
     block.original_blocks,
@@ -1685,10 +1587,10 @@ create view analytics.reservation as
     record.to_date AS departure_date,
     facts.confirmation_number,
     facts.booking_time,
-    facts.cancellation_time,
     facts.number_of_rooms,
     facts.multi_reservation_id,
     facts.share_id,
+    facts.cancellation_time,
     facts.channel,
     facts.nationality,
     record.source_time,
@@ -1712,8 +1614,8 @@ create view analytics.revenue_without_night as
     extra.market_segment_code,
     extra.group_block_code,
     extra.source_booking_code,
-    extra.rate_code,
     extra.currency_code,
+    extra.rate_code,
     extra.rooms,
     extra.net_room_revenue,
     extra.room_revenue,
@@ -1729,12 +1631,9 @@ create view analytics.revenue_without_night as
             stay.market_segment_code,
             stay.group_block_code,
             stay.source_booking_code,
-            stay.rate_code,
             stay.currency_code,
+            stay.rate_code,
             stay.stay_number,
-            stay.is_repeat,
-            stay.stays,
-            stay.turn,
             stay.rooms,
             'dayUse'::text AS cause,
             stay.arrival_date AS occupancy_date,
@@ -1758,8 +1657,8 @@ create view analytics.revenue_without_night as
                     counted.market_segment_code,
                     counted.group_block_code,
                     counted.source_booking_code,
-                    counted.rate_code,
                     counted.currency_code,
+                    counted.rate_code,
                     counted.stay_number,
                     counted.is_repeat,
                     counted.stays,
@@ -1780,8 +1679,8 @@ create view analytics.revenue_without_night as
                             named.market_segment_code,
                             named.group_block_code,
                             named.source_booking_code,
-                            named.rate_code,
                             named.currency_code,
+                            named.rate_code,
                             named.stay_number,
                             named.is_repeat,
                             count(*) OVER (PARTITION BY named.arrival_date) AS stays,
@@ -1793,11 +1692,11 @@ create view analytics.revenue_without_night as
                                     unnested.market_segment_code,
                                     unnested.group_block_code,
                                     unnested.source_booking_code,
-                                    unnested.rate_code,
                                     unnested.currency_code,
-                                    unnested.stay_number::integer AS stay_number,
-                                    row_number() OVER (PARTITION BY unnested.arrival_date, unnested.departure_date, unnested.room_type_code, unnested.booked_room_type_code, unnested.market_segment_code, unnested.group_block_code, unnested.rate_code, unnested.currency_code, (GREATEST(unnested.number_of_adults, 0)), (GREATEST(unnested.number_of_children, 0)) ORDER BY unnested.stay_number) > 1 AS is_repeat
-                                   FROM UNNEST(facts.arrival_date, facts.departure_date, facts.room_type_code, facts.booked_room_type_code, facts.market_segment_code, facts.group_block_code, facts.source_booking_code, facts.rate_code, facts.currency_code, facts.number_of_adults, facts.number_of_children) WITH ORDINALITY unnested(arrival_date, departure_date, room_type_code, booked_room_type_code, market_segment_code, group_block_code, source_booking_code, rate_code, currency_code, number_of_adults, number_of_children, stay_number)
+                                    unnested.rate_code,
+                                    unnested.place::integer AS stay_number,
+                                    row_number() OVER (PARTITION BY unnested.arrival_date, unnested.departure_date, unnested.room_type_code, unnested.booked_room_type_code, unnested.market_segment_code, unnested.group_block_code, unnested.rate_code, unnested.currency_code, (GREATEST(unnested.number_of_adults, 0)), (GREATEST(unnested.number_of_children, 0)) ORDER BY unnested.place) > 1 AS is_repeat
+                                   FROM UNNEST(facts.arrival_date, facts.departure_date, facts.room_type_code, facts.booked_room_type_code, facts.market_segment_code, facts.group_block_code, facts.source_booking_code, facts.currency_code, facts.rate_code, facts.number_of_adults, facts.number_of_children) WITH ORDINALITY unnested(arrival_date, departure_date, room_type_code, booked_room_type_code, market_segment_code, group_block_code, source_booking_code, currency_code, rate_code, number_of_adults, number_of_children, place)
                                   WHERE unnested.departure_date = unnested.arrival_date) named) counted) stay
              CROSS JOIN LATERAL ( SELECT (EXISTS ( SELECT
                            FROM UNNEST(facts.arrival_date, facts.departure_date) other_1(arrival_date, departure_date)
@@ -1819,11 +1718,8 @@ create view analytics.revenue_without_night as
             facts.market_segment_code[1] AS market_segment_code,
             facts.group_block_code[1] AS group_block_code,
             facts.source_booking_code[1] AS source_booking_code,
-            facts.rate_code[1] AS rate_code,
             facts.currency_code[1] AS currency_code,
-            1,
-            false,
-            1,
+            facts.rate_code[1] AS rate_code,
             1,
             0,
             'outsideStay'::text,
@@ -1842,45 +1738,45 @@ create view analytics.room_stay as
  SELECT property.client_code,
     property.property_code,
     record.key AS reservation_id,
-    stay.stay_number::integer AS stay_number,
+    stay.place::integer AS stay_number,
     record.status,
     facts.number_of_rooms,
+    stay.departure_date - stay.arrival_date AS nights,
     stay.arrival_date,
     stay.departure_date,
-    stay.departure_date - stay.arrival_date AS nights,
     stay.room_type_code,
     stay.booked_room_type_code,
     stay.market_segment_code,
     stay.group_block_code,
     stay.source_booking_code,
-    stay.rate_code,
-    stay.currency_code,
     stay.number_of_adults,
     stay.number_of_children,
+    stay.currency_code,
+    stay.rate_code,
     record.source_time,
     analytics.received_at_of(record.request_id) AS received_at
    FROM analytics.stored_property property
      JOIN analytics.stored_current record ON record.bucket = property.bucket AND record.property_id = property.property_id AND record.resource = 'r'::"char"
      JOIN analytics.stored_reservation_version facts ON facts.bucket = record.bucket AND facts.property_id = record.property_id AND facts.key = record.key AND facts.source_time = record.facts_source_time AND facts.content_hash = record.content_hash
-     CROSS JOIN LATERAL UNNEST(facts.arrival_date, facts.departure_date, facts.room_type_code, facts.booked_room_type_code, facts.market_segment_code, facts.group_block_code, facts.source_booking_code, facts.rate_code, facts.currency_code, facts.number_of_adults, facts.number_of_children) WITH ORDINALITY stay(arrival_date, departure_date, room_type_code, booked_room_type_code, market_segment_code, group_block_code, source_booking_code, rate_code, currency_code, number_of_adults, number_of_children, stay_number);
+     CROSS JOIN LATERAL UNNEST(facts.arrival_date, facts.departure_date, facts.room_type_code, facts.booked_room_type_code, facts.market_segment_code, facts.group_block_code, facts.source_booking_code, facts.number_of_adults, facts.number_of_children, facts.currency_code, facts.rate_code) WITH ORDINALITY stay(arrival_date, departure_date, room_type_code, booked_room_type_code, market_segment_code, group_block_code, source_booking_code, number_of_adults, number_of_children, currency_code, rate_code, place);
 create view analytics.room_type_inventory as
  SELECT property.client_code,
     property.property_code,
     facts.occupancy_date,
     room.room_type_code,
-    room.is_virtual,
     room.room_type_capacity,
     room.rooms_not_available_maintenance,
     room.rooms_not_available_other,
     room.rooms_sold,
     room.transient_sold,
     room.group_sold,
+    room.is_virtual,
     record.source_time,
     analytics.received_at_of(record.request_id) AS received_at
    FROM analytics.stored_property property
      JOIN analytics.stored_current record ON record.bucket = property.bucket AND record.property_id = property.property_id AND record.resource = 'i'::"char"
      JOIN analytics.stored_inventory_version facts ON facts.bucket = record.bucket AND facts.property_id = record.property_id AND facts.key = record.key AND facts.source_time = record.facts_source_time AND facts.content_hash = record.content_hash
-     CROSS JOIN LATERAL UNNEST(facts.room_type_code, facts.is_virtual, facts.room_type_capacity, facts.rooms_not_available_maintenance, facts.rooms_not_available_other, facts.rooms_sold, facts.transient_sold, facts.group_sold) room(room_type_code, is_virtual, room_type_capacity, rooms_not_available_maintenance, rooms_not_available_other, rooms_sold, transient_sold, group_sold);
+     CROSS JOIN LATERAL UNNEST(facts.room_type_code, facts.room_type_capacity, facts.rooms_not_available_maintenance, facts.rooms_not_available_other, facts.rooms_sold, facts.transient_sold, facts.group_sold, facts.is_virtual) room(room_type_code, room_type_capacity, rooms_not_available_maintenance, rooms_not_available_other, rooms_sold, transient_sold, group_sold, is_virtual);
 create view analytics.status_meaning as
  SELECT used.client_code,
     used.property_code,
@@ -1915,10 +1811,10 @@ create view analytics.stay_night as
     night.market_segment_code,
     night.group_block_code,
     night.source_booking_code,
-    night.rate_code,
-    night.currency_code,
     night.number_of_adults,
     night.number_of_children,
+    night.currency_code,
+    night.rate_code,
     night.rate_value,
     night.gross_rate_value,
     night.net_room_revenue,
@@ -1953,10 +1849,10 @@ create view analytics.stay_night as
             stay_date.market_segment_code,
             stay_date.group_block_code,
             stay_date.source_booking_code,
-            stay_date.rate_code,
-            stay_date.currency_code,
             stay_date.number_of_adults,
             stay_date.number_of_children,
+            stay_date.currency_code,
+            stay_date.rate_code,
             stay_date.stay_number,
             stay_date.is_repeat,
             stay_date.occupancy_date,
@@ -2013,10 +1909,10 @@ create view analytics.stay_night as
                     stay.market_segment_code,
                     stay.group_block_code,
                     stay.source_booking_code,
-                    stay.rate_code,
-                    stay.currency_code,
                     stay.number_of_adults,
                     stay.number_of_children,
+                    stay.currency_code,
+                    stay.rate_code,
                     stay.stay_number,
                     stay.is_repeat,
                     stay.arrival_date + nights.passed AS occupancy_date,
@@ -2029,13 +1925,13 @@ create view analytics.stay_night as
                             unnested.market_segment_code,
                             unnested.group_block_code,
                             unnested.source_booking_code,
-                            unnested.rate_code,
-                            unnested.currency_code,
                             unnested.number_of_adults,
                             unnested.number_of_children,
-                            unnested.stay_number::integer AS stay_number,
-                            row_number() OVER (PARTITION BY unnested.arrival_date, unnested.departure_date, unnested.room_type_code, unnested.booked_room_type_code, unnested.market_segment_code, unnested.group_block_code, unnested.rate_code, unnested.currency_code, (GREATEST(unnested.number_of_adults, 0)), (GREATEST(unnested.number_of_children, 0)) ORDER BY unnested.stay_number) > 1 AS is_repeat
-                           FROM UNNEST(facts.arrival_date, facts.departure_date, facts.room_type_code, facts.booked_room_type_code, facts.market_segment_code, facts.group_block_code, facts.source_booking_code, facts.rate_code, facts.currency_code, facts.number_of_adults, facts.number_of_children) WITH ORDINALITY unnested(arrival_date, departure_date, room_type_code, booked_room_type_code, market_segment_code, group_block_code, source_booking_code, rate_code, currency_code, number_of_adults, number_of_children, stay_number)) stay
+                            unnested.currency_code,
+                            unnested.rate_code,
+                            unnested.place::integer AS stay_number,
+                            row_number() OVER (PARTITION BY unnested.arrival_date, unnested.departure_date, unnested.room_type_code, unnested.booked_room_type_code, unnested.market_segment_code, unnested.group_block_code, unnested.rate_code, unnested.currency_code, (GREATEST(unnested.number_of_adults, 0)), (GREATEST(unnested.number_of_children, 0)) ORDER BY unnested.place) > 1 AS is_repeat
+                           FROM UNNEST(facts.arrival_date, facts.departure_date, facts.room_type_code, facts.booked_room_type_code, facts.market_segment_code, facts.group_block_code, facts.source_booking_code, facts.number_of_adults, facts.number_of_children, facts.currency_code, facts.rate_code) WITH ORDINALITY unnested(arrival_date, departure_date, room_type_code, booked_room_type_code, market_segment_code, group_block_code, source_booking_code, number_of_adults, number_of_children, currency_code, rate_code, place)) stay
                      CROSS JOIN LATERAL generate_series(0, stay.departure_date - stay.arrival_date - 1) nights(passed)) stay_date
              LEFT JOIN ( SELECT sent.revenue_date,
                     sum(sent.net_room_revenue) AS net_room_revenue,
@@ -2050,8 +1946,8 @@ create view analytics.stay_night as
                   GROUP BY sent.revenue_date) day ON day.revenue_date = stay_date.occupancy_date
              LEFT JOIN LATERAL ( SELECT sent.rate_value,
                     sent.gross_rate_value
-                   FROM UNNEST(facts.rate_stay_index, facts.rate_start_date, facts.rate_end_date, facts.rate_value, facts.gross_rate_value) WITH ORDINALITY sent(stay_index, start_date, end_date, rate_value, gross_rate_value, place)
-                  WHERE sent.stay_index = (stay_date.stay_number - 1) AND stay_date.occupancy_date >= COALESCE(sent.start_date, '-infinity'::date) AND stay_date.occupancy_date <= COALESCE(sent.end_date, 'infinity'::date)
+                   FROM UNNEST(facts.rate_start_date, facts.rate_end_date, facts.rate_value, facts.gross_rate_value, facts.rate_stay_index) WITH ORDINALITY sent(rate_start_date, rate_end_date, rate_value, gross_rate_value, rate_stay_index, place)
+                  WHERE sent.rate_stay_index = (stay_date.stay_number - 1) AND stay_date.occupancy_date >= COALESCE(sent.rate_start_date, '-infinity'::date) AND stay_date.occupancy_date <= COALESCE(sent.rate_end_date, 'infinity'::date)
                   ORDER BY sent.place DESC
                  LIMIT 1) rate ON true) night;
 create view analytics.stored_current as
@@ -2203,10 +2099,7 @@ create view analytics.stored_reservation_version as
     reservation_version.to_date,
     given.fact[1] AS confirmation_number,
     ("left"(given.fact[2], 26)::timestamp without time zone AT TIME ZONE 'UTC'::text) AS booking_time,
-    ("left"(given.fact[30], 26)::timestamp without time zone AT TIME ZONE 'UTC'::text) AS cancellation_time,
     given.fact[3]::integer AS number_of_rooms,
-    given.fact[32] AS multi_reservation_id,
-    given.fact[33] AS share_id,
     given.fact[4] AS channel,
     given.fact[5] AS nationality,
     bellhop.list_of(given.fact[6])::date[] AS arrival_date,
@@ -2214,7 +2107,6 @@ create view analytics.stored_reservation_version as
     bellhop.list_of(given.fact[8])::text[] AS room_type_code,
     bellhop.list_of(given.fact[9])::text[] AS booked_room_type_code,
     bellhop.list_of(given.fact[10])::text[] AS market_segment_code,
-    bellhop.list_of(given.fact[31])::text[] AS group_block_code,
     bellhop.list_of(given.fact[11])::text[] AS source_booking_code,
     bellhop.list_of(given.fact[12])::text[] AS rate_code,
     bellhop.list_of(given.fact[13])::text[] AS currency_code,
@@ -2233,7 +2125,11 @@ create view analytics.stored_reservation_version as
     bellhop.list_of(given.fact[26])::numeric[] AS net_ticket_price,
     bellhop.list_of(given.fact[27])::numeric[] AS ticket_price,
     bellhop.list_of(given.fact[28])::numeric[] AS net_total_revenue,
-    bellhop.list_of(given.fact[29])::numeric[] AS gross_total_revenue
+    bellhop.list_of(given.fact[29])::numeric[] AS gross_total_revenue,
+    ("left"(given.fact[30], 26)::timestamp without time zone AT TIME ZONE 'UTC'::text) AS cancellation_time,
+    bellhop.list_of(given.fact[31])::text[] AS group_block_code,
+    given.fact[32] AS multi_reservation_id,
+    given.fact[33] AS share_id
    FROM bellhop_state.reservation_version
      CROSS JOIN LATERAL ( SELECT bellhop.facts_of(reservation_version.facts) AS fact
          OFFSET 0) given;

@@ -1,11 +1,17 @@
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
 import fc from "fast-check";
+import { type FactColumn, factColumnsOf } from "#contract/fact-columns.ts";
+import { FIELD_KINDS } from "#contract/field-kinds.ts";
 import { spansOfFacts } from "#contract/parsed-spans.ts";
 import { checkRecord } from "#contract/read-batch.ts";
 import { readRecord } from "#contract/read-record.ts";
-import { RESOURCES, type Resource } from "#contract/resource.ts";
+import { letterOf, RESOURCES, type Resource } from "#contract/resource.ts";
+import type { FieldSchema } from "#contract/schema/field.ts";
+import { RECORD_OBJECTS } from "#contract/schema/record-schemas.ts";
 import { groupNights } from "../../src/apply/ledger/content-nights.ts";
+import { VERSION_TABLES } from "../../src/apply/state/record.ts";
 import { factColumns, factsText, parsedFacts, readFacts } from "../contract/facts.ts";
 import { recordsOf } from "../contract/records.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
@@ -110,4 +116,187 @@ describe("facts as text", () => {
       assert.ok(accepted > RUNS, `only ${accepted} records were accepted`);
     });
   }
+
+  /** Stores records as versions that count, each of a property of its own, and returns the names of the properties. */
+  async function storeRecords(resource: Resource, records: readonly object[]): Promise<string[]> {
+    const codes = records.map(() => randomUUID());
+    const texts = records.map((record) =>
+      factsText(readRecord(resource, Buffer.from(JSON.stringify(record))).content().facts),
+    );
+    const version = `property_id, '2026-07-14'::date, '2026-07-14'::date, bucket, '2026-03-01Z'::timestamptz,
+      '2026-03-01Z'::timestamptz, gen_random_uuid(), 0, '\\x00'::bytea, 'K'`;
+    const columns =
+      "property_id, from_date, to_date, bucket, source_time, facts_source_time, request_id, record_index, content_hash, key";
+    await database.pool.query(
+      `with stored as (
+        insert into bellhop.property (client_code, property_code, bucket, created_by)
+        select 'ACME', code, 0, 'test' from unnest($1::text[]) as code returning property_id, property_code, bucket
+      ), current as (
+        insert into bellhop_state.current_record (${columns}, resource) select ${version}, '${letterOf(resource)}' from stored
+      )
+      insert into bellhop_state.${VERSION_TABLES[letterOf(resource)]} (${columns}, outcome, facts)
+      select ${version}, 'a', given.facts from stored join unnest($1::text[], $2::text[]) as given (code, facts) on code = property_code`,
+      [codes, texts],
+    );
+    return codes;
+  }
+
+  type Item = Readonly<Record<string, unknown>>;
+  /** A fact in a row that a relation should have: its column, its type, and its text. */
+  interface Shown extends Pick<FactColumn, "name" | "type"> {
+    readonly text: string | null;
+  }
+
+  /** The facts that a record, or an item of a list, shows: each member by itself, as its kind reads it. */
+  function shownOf(object: keyof typeof RECORD_OBJECTS, item: Item): Shown[] {
+    const properties: Readonly<Record<string, FieldSchema>> = RECORD_OBJECTS[object].properties;
+    return factColumnsOf(object).flatMap(({ name, type, path }) => {
+      if (path === undefined) return [];
+      const { fieldKind } = properties[path] as FieldSchema;
+      const value = item[path] ?? null;
+      return { name, type, text: value === null ? null : (FIELD_KINDS[fieldKind].fact?.(value) ?? null) };
+    });
+  }
+
+  /** The rows that a relation and its function have of the facts of some records are those expected, in any order. */
+  async function checkRows(
+    relation: string,
+    expected: readonly { readonly code: string; readonly shown: readonly Shown[] }[],
+  ): Promise<void> {
+    const [first] = expected;
+    if (first === undefined) return;
+    const columns = first.shown.map(({ name, type }) => ({ name, type }));
+    const asText = (of: (name: string) => string) =>
+      columns.map(({ name, type }) => {
+        const sent = type === "timestamptz" ? `(left(rtrim(${name}, 'Z'), 26) || 'Z')` : name;
+        return `${of(sent)}::${type}::text as ${name}`;
+      });
+    const sent = expected.map(({ code, shown }) => ({
+      property_code: code,
+      ...Object.fromEntries(shown.map(({ name, text }) => [name, text])),
+    }));
+    const typed = await database.pool.query<object>(
+      `select property_code, ${asText((name) => name).join(", ")}
+      from json_to_recordset($1::json) as (property_code text, ${columns.map(({ name }) => `${name} text`).join(", ")})`,
+      [JSON.stringify(sent)],
+    );
+    const codes = [...new Set(expected.map(({ code }) => code))];
+    const rowsOf = (rows: readonly object[]) => rows.map((row) => JSON.stringify(row)).toSorted();
+    for (const from of [relation, `${relation}_as_of('infinity', 'source', 'ACME')`]) {
+      const { rows } = await database.pool.query<object>(
+        `select property_code, ${columns.map(({ name }) => `${name}::text as ${name}`).join(", ")}
+        from analytics.${from} where property_code = any ($1)`,
+        [codes],
+      );
+      assert.deepEqual(rowsOf(rows), rowsOf(typed.rows), from);
+    }
+  }
+
+  const itemsOf = (record: Item, list: string) => (record[list] ?? []) as readonly Item[];
+  const renamed = (shown: readonly Shown[], from: string, to: string) =>
+    shown.map((one) => (one.name === from ? { ...one, name: to } : one));
+  const WITHOUT_VALUE = (shown: readonly Shown[]) => shown.map((one) => ({ ...one, text: null }));
+
+  /** The reservation with one stay of two nights (or none), one rate without bounds, and revenue on the day of arrival. */
+  function plain(record: Item, departureDate: string): Item {
+    const [stay = {}] = itemsOf(record, "roomStays");
+    const [day = {}] = itemsOf((record["stayRevenue"] ?? {}) as Item, "daily");
+    const [{ startDate: _, endDate: __, ...rate } = {}] = itemsOf(stay, "rates");
+    return {
+      ...record,
+      roomStays: [{ ...stay, arrivalDate: "2026-07-14", departureDate, rates: [rate] }],
+      stayRevenue: { daily: [{ ...day, netRoomRevenue: "1", occupancyDate: "2026-07-14" }] },
+    };
+  }
+
+  /** The facts of each relation's rows, by the record. */
+  const ROWS: Readonly<
+    Record<Resource, Readonly<Record<string, (record: Item) => readonly (readonly Shown[])[]>>>
+  > = {
+    inventories: {
+      room_type_inventory: (record) =>
+        ["roomTypeInventories", "virtualRoomTypeInventories"].flatMap((list) =>
+          itemsOf(record, list).map((room) => [
+            ...shownOf("inventory", record),
+            ...shownOf("room", room),
+            { name: "is_virtual", type: "boolean" as const, text: String(list.startsWith("virtual")) },
+          ]),
+        ),
+    },
+    reservations: {
+      reservation: (record) => [shownOf("reservation", record)],
+      room_stay: (record) => itemsOf(record, "roomStays").map((stay) => shownOf("stay", stay)),
+      daily_revenue: (record) =>
+        itemsOf((record["stayRevenue"] ?? {}) as Item, "daily").map((day) =>
+          renamed(shownOf("day", day), "revenue_date", "occupancy_date"),
+        ),
+    },
+    groups: {
+      group_block_master: (record) => [shownOf("group", record)],
+      group_block_night: (record) => itemsOf(record, "groupBlocks").map((block) => shownOf("block", block)),
+    },
+  };
+
+  for (const resource of RESOURCES) {
+    test(`every fact of a record of ${resource} is read back through every relation`, async () => {
+      let rows = 0;
+      await fc.assert(
+        fc.asyncProperty(
+          fc.array(validRecords(resource), { minLength: 1, maxLength: RECORDS_A_RUN }),
+          async (records) => {
+            const codes = await storeRecords(resource, records);
+            for (const [relation, rowsOf] of Object.entries(ROWS[resource])) {
+              const expected = records.flatMap((record, at) =>
+                rowsOf(record).map((shown) => ({ code: codes[at] ?? "", shown })),
+              );
+              rows += expected.length;
+              await checkRows(relation, expected);
+            }
+          },
+        ),
+        { numRuns: RUNS / 3 },
+      );
+      assert.ok(rows > RUNS, `only ${rows} rows`);
+    });
+  }
+
+  test("every fact of a reservation is read back of its nights", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(validRecords("reservations"), { minLength: 1, maxLength: RECORDS_A_RUN }),
+        async (sent) => {
+          const records = sent.map((record) => plain(record, "2026-07-16"));
+          const codes = await storeRecords("reservations", records);
+          const nights = records.flatMap((record, at) => {
+            const [stay = {}] = itemsOf(record, "roomStays");
+            const [rate = {}] = itemsOf(stay, "rates");
+            const [day = {}] = itemsOf(record["stayRevenue"] as Item, "daily");
+            const ofDay = shownOf("day", day).filter(({ name }) => name !== "revenue_date");
+            const ofNight = [
+              ...shownOf("stay", stay),
+              ...shownOf("rate", rate).filter(({ name }) => !/^rate_(start|end)_date$/.test(name)),
+            ];
+            return [ofDay, WITHOUT_VALUE(ofDay)].map((revenue) => ({
+              code: codes[at] ?? "",
+              shown: [...ofNight, ...revenue],
+            }));
+          });
+          await checkRows("stay_night", nights);
+
+          const dayUse = sent.map((record) => plain(record, "2026-07-14"));
+          const others = await storeRecords("reservations", dayUse);
+          await checkRows(
+            "revenue_without_night",
+            dayUse.map((record, at) => ({
+              code: others[at] ?? "",
+              shown: shownOf("stay", itemsOf(record, "roomStays")[0] ?? {}).filter(
+                ({ type }) => type === "text",
+              ),
+            })),
+          );
+        },
+      ),
+      { numRuns: RUNS / 3 },
+    );
+  });
 });

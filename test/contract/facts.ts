@@ -1,10 +1,8 @@
 // Reads facts independently of the code under test: parses the text form of PostgreSQL arrays by its manual.
-import { readFileSync } from "node:fs";
 import { spansOf } from "#contract/parsed-spans.ts";
 import { type FactsText, SpanFacts } from "#contract/read-record.ts";
 import type { Resource } from "#contract/resource.ts";
-
-const VIEWS = { inventories: "inventory", reservations: "reservation", groups: "group" };
+import { storedVersions } from "../../src/platform/db/analytics/stored-versions.ts";
 
 /** The facts of a record that was parsed, as they are stored. */
 export function parsedFacts(resource: Resource, record: object): string {
@@ -21,7 +19,7 @@ export function factsText(facts: FactsText): string {
 
 export type ReadFact = string | null | readonly (string | null)[];
 
-/** A fact as the migration's view reads it. */
+/** A fact as the view reads it. */
 export interface FactColumn {
   readonly name: string;
   readonly type: string;
@@ -31,14 +29,13 @@ export interface FactColumn {
   readonly expression: string;
 }
 
-/** The facts of a resource in the order of its view, `analytics.stored_reservation_version` and so on. */
+/** The facts of a resource in the order of its view, `analytics.stored_reservation_version` and so on, by what the view does. */
 export function factColumns(resource: Resource): readonly FactColumn[] {
-  const sql = readFileSync(new URL("../../sql/migrations/0001-create-schema.sql", import.meta.url), "utf8");
-  const [, columns = ""] =
-    new RegExp(`create view analytics\\.stored_${VIEWS[resource]}_version as([\\s\\S]*?);`).exec(sql) ?? [];
   const reading =
-    /((?:bellhop\.list_of\(|left\()?fact\[(\d+)\](?:, 26)?\)?(?:::(\w+(?:\[\])?))?(?: at time zone 'UTC')?) as (\w+)/g;
-  return [...columns.matchAll(reading)].map(([, expression = "", place, type = "text", name = ""]) => {
+    /^(?:bellhop\.list_of\(|left\()?fact\[(\d+)\](?:, 26)?\)?(?:::(\w+(?:\[\])?))?(?: at time zone 'UTC')?$/;
+  return storedVersions(resource).columns.flatMap(({ name, sql: expression }) => {
+    const [whole, place, type = "text"] = reading.exec(expression) ?? [];
+    if (whole === undefined) return [];
     return { name, type: type === "timestamp" ? "timestamptz" : type, place: Number(place), expression };
   });
 }

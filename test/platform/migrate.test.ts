@@ -5,10 +5,11 @@ import { join } from "node:path";
 import { after, afterEach, beforeEach, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import pg from "pg";
+import { RELATIONS_HASH, readMadeRelations } from "../../src/platform/db/analytics/make-relations.ts";
 import { clientConfig } from "../../src/platform/db/connection.ts";
-import { migrate } from "../../src/platform/db/migrate.ts";
+import { CODE_VERSION, migrate } from "../../src/platform/db/migrate.ts";
 import { createLogger } from "../../src/platform/telemetry/log.ts";
-import { createEmptyDatabase } from "../support/database.ts";
+import { createEmptyDatabase, createTestDatabase } from "../support/database.ts";
 import { waitingForLock } from "../support/lock-waits.ts";
 import { until } from "../support/until.ts";
 
@@ -126,4 +127,49 @@ test("an index is built during writes, and rebuilt after an interrupted attempt"
   assert.deepEqual(await rowsOf(valid), [{ valid: false }]);
   await Promise.all([run(), run(), run()]);
   assert.deepEqual(await rowsOf(valid), [{ valid: true }]);
+});
+
+test("relations of another version are made anew, with their grants and their columns in place; those of a newer one stay", async (t) => {
+  const installed = await createTestDatabase();
+  t.after(() => installed.drop());
+  const { pool } = installed;
+  const start = () => migrate(installed.clientConfig, log);
+  const columnsOf = async () => {
+    const { rows } = await pool.query<{ columns: string[] }>(
+      `select array_agg(attname::text order by attnum) as columns from pg_attribute
+      where attrelid = 'analytics.group_block_master'::regclass and attnum > 0`,
+    );
+    return rows[0]?.columns ?? [];
+  };
+  const whole = await columnsOf();
+  const made = await readMadeRelations(pool);
+  assert.deepEqual(made, { version: CODE_VERSION, hash: RELATIONS_HASH });
+  await pool.query(`
+    drop view analytics.group_block_master cascade;
+    create view analytics.group_block_master as select name, property_code from analytics.stored_group_version, analytics.stored_property;
+    grant select on analytics.group_block_master to public;
+    create view public.mine as select name from analytics.group_block_master;
+    comment on schema analytics is 'Made by version 99.0.0 (00ff).'`);
+  await start();
+  assert.deepEqual(await columnsOf(), ["name", "property_code"]);
+
+  await pool.query("comment on schema analytics is 'Made by version 0.9.0 (00ff).'");
+  await start();
+  const grown = await columnsOf();
+  assert.deepEqual(grown.slice(0, 3), ["name", "property_code", "client_code"]);
+  assert.deepEqual(grown.toSorted(), whole.toSorted());
+  await pool.query("select name from analytics.group_block_master_as_of('infinity')");
+  const { rows } = await pool.query(
+    "select has_table_privilege('public', 'analytics.group_block_master', 'select') as granted, (select count(*)::integer from public.mine)",
+  );
+  assert.deepEqual(rows, [{ granted: true, count: 0 }]);
+  assert.deepEqual(await readMadeRelations(pool), made);
+
+  const definition = await pool.query<{ text: string }>(
+    "select pg_get_viewdef('analytics.reservation'::regclass) as text",
+  );
+  const withMore = definition.rows[0]?.text.replace("\n   FROM", ", 1 as removed\n   FROM");
+  await pool.query(`create or replace view analytics.reservation as ${withMore}`);
+  await pool.query("comment on schema analytics is 'Made by version 0.9.0 (00ff).'");
+  await assert.rejects(start(), /analytics\.reservation has the column removed/);
 });

@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import { after, before, describe, test } from "node:test";
 import pg from "pg";
 import { KNOWN_STATUSES, knownStatus } from "#contract/statuses.ts";
+import { withColumns } from "../../scripts/analytics-document.ts";
 import { replay } from "../../src/apply/replay.ts";
 import { setSetting } from "../../src/settings/change-setting.ts";
 import { businessDayOf, endOfBusinessDay, settingsOf } from "../../src/settings/property-settings.ts";
@@ -457,6 +458,7 @@ describe("docs/analytics.md", () => {
       );
       assert.deepEqual(documented, columns, relation);
     }
+    assert.equal(text, withColumns(text), "not up to date: run npm run docs:write");
   });
 
   test("has examples that count shares once, add no currencies, and leave cancelled reservations out", async () => {

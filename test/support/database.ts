@@ -1,6 +1,7 @@
 import { hash, randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import pg from "pg";
+import { RELATIONS_HASH } from "../../src/platform/db/analytics/make-relations.ts";
 import { clientConfig, createPool } from "../../src/platform/db/connection.ts";
 import { sqlState } from "../../src/platform/db/database-errors.ts";
 import { migrate, readMigrations } from "../../src/platform/db/migrate.ts";
@@ -192,9 +193,9 @@ async function ensureTemplate(
   serverUrl: string,
   citus: CitusServer | undefined,
 ): Promise<string> {
-  const checksums = (await readMigrations()).map((migration) => migration.checksum);
+  const checksums = [...(await readMigrations()).map((migration) => migration.checksum), RELATIONS_HASH];
   if (citus !== undefined)
-    for (const file of ["distribute.ts", "citus/place.ts"])
+    for (const file of ["distribute.ts", "citus/place.ts", "citus/adapt-functions.ts"])
       checksums.push(
         hash("sha256", await readFile(new URL(`../../src/platform/db/${file}`, import.meta.url))),
       );

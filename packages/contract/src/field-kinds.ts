@@ -24,6 +24,8 @@ import { FRACTION_DIGITS_MAX, isCalendarDate, isUtcTimestamp } from "./walk-valu
 
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
+export type SqlType = "text" | "boolean" | "integer" | "bigint" | "numeric" | "date" | "timestamptz";
+
 interface KindRules {
   /** Its type in the field reference. */
   readonly reference: (schema: FieldSchema) => string;
@@ -32,6 +34,8 @@ interface KindRules {
   readonly check: (value: unknown, found: ViolationList, schema: FieldSchema) => void;
   /** The text of a valid value as a fact; null if it is absent, undefined if its PostgreSQL type would not read it. */
   readonly fact?: (value: unknown) => string | null | undefined;
+  /** The PostgreSQL type of a fact. */
+  readonly sql?: SqlType;
   /** Keys of WALK: when checking a record, and when keeping the span of the value. */
   readonly walk: readonly [check: WalkKind, kept: WalkKind];
 }
@@ -261,6 +265,7 @@ const TEXT: KindRules = {
     else checkText(value, found, maxLength as number);
   },
   fact: (value) => (typeof value === "string" ? value : undefined),
+  sql: "text",
   walk: ["boundedText", "text"],
 };
 
@@ -286,6 +291,7 @@ const WHOLE: KindRules = {
   }),
   check: checkWhole,
   fact: (value) => (isInteger(value) ? String(integerValue(value)) : undefined),
+  sql: "integer",
   walk: ["whole", "whole"],
 };
 
@@ -308,6 +314,7 @@ export const FIELD_KINDS: Readonly<Record<FieldKind, KindRules>> = {
         found.add("format.date", () => `must be a calendar date as YYYY-MM-DD; got ${quoted(value)}`);
     },
     fact: (value) => (typeof value === "string" && isCalendarDate(value) ? value : undefined),
+    sql: "date",
     walk: ["date", "date"],
   },
   timestamp: {
@@ -329,6 +336,7 @@ export const FIELD_KINDS: Readonly<Record<FieldKind, KindRules>> = {
       }
     },
     fact: (value) => (typeof value === "string" && isUtcTimestamp(value) ? value : undefined),
+    sql: "timestamptz",
     walk: ["timestamp", "timestamp"],
   },
   count: WHOLE,
@@ -356,6 +364,7 @@ export const FIELD_KINDS: Readonly<Record<FieldKind, KindRules>> = {
       found.add("number.decimal", () => `${expected}; got ${shown(value)}`);
     },
     fact: (value) => (isDecimal(value) ? decimalText(value) : undefined),
+    sql: "numeric",
     walk: ["decimal", "decimal"],
   },
   boolean: {

@@ -5,6 +5,7 @@ import type pg from "pg";
 import manifest from "../../../package.json" with { type: "json" };
 import { OperatorError } from "../errors/operator-error.ts";
 import type { Logger } from "../telemetry/log.ts";
+import { makeRelations, RELATIONS_HASH, readMadeRelations } from "./analytics/make-relations.ts";
 import { endWithClient, withSession } from "./connection.ts";
 import { sqlState } from "./database-errors.ts";
 import { type Queryable, withTransaction } from "./transaction.ts";
@@ -185,7 +186,8 @@ const DEADLOCK_DETECTED = "40P01";
 
 /**
  * Brings the database to the schema of this code: runs the files of sql/migrations that it has not had, forward only,
- * each in a transaction of its own together with its record, while nodes of the version before go on (docs/upgrades.md).
+ * each in a transaction of its own together with its record, while nodes of the version before go on (docs/upgrades.md). Then makes the
+ * relations of analytics, if those of this version are others.
  * An advisory lock lets several nodes start at once: one migrates, the others wait and find nothing to do. A database that
  * is ahead is taken as it is when all of that only adds. Throws MigrationError for one that needs a newer version, whose
  * applied migrations were edited since, in which somebody holds a table for minutes, or that is not finished.
@@ -195,7 +197,8 @@ export async function migrate(
   log: Logger,
   { directory = MIGRATIONS_DIRECTORY, filling, onlyAccepts = false, signal }: MigrationOptions = {},
 ): Promise<void> {
-  const migrations = (await readMigrations(directory)).filter(({ name }) => filling?.has(name) ?? true);
+  const ours = await readMigrations(directory);
+  const migrations = ours.filter(({ name }) => filling?.has(name) ?? true);
   await withSession(config, "migrate", async (client) => {
     await endWithClient(client);
     signal?.throwIfAborted();
@@ -205,22 +208,45 @@ export async function migrate(
     if (unfinished !== undefined && !(onlyAccepts && unfinished.acceptsAfter !== null))
       throw new MigrationError(unfinished.note);
     await prepareRecords(client);
-    let patience = new Patience();
     for (;;) {
       const [next] = pendingMigrations(migrations, await readRecords(client));
       // Ending the session frees the lock.
-      if (next === undefined) return;
+      if (next === undefined) break;
       if (unfinished !== undefined) throw new MigrationError(unfinished.note);
-      try {
-        await run(client, next, patience.lockWaitMs);
-      } catch (error) {
-        await patience.afterFailure(error, next.name, log);
-        continue;
-      }
+      await patiently(next.name, log, (lockWaitMs) => run(client, next, lockWaitMs));
       log.info({ migration: next.name }, "migrated");
-      patience = new Patience();
     }
+    const isWhole = directory === MIGRATIONS_DIRECTORY && migrations.length === ours.length;
+    if (!isWhole || unfinished !== undefined || !(await needsRelations(client))) return;
+    await patiently("of the relations of analytics", log, (lockWaitMs) =>
+      withTransaction(client, async () => {
+        await client.query(`set local lock_timeout = ${lockWaitMs}`);
+        await makeRelations(client, CODE_VERSION);
+      }),
+    );
+    log.info("made the relations of analytics");
   });
+}
+
+/** Relations that a newer version has made stay: they only have more. */
+async function needsRelations(client: pg.ClientBase): Promise<boolean> {
+  const made = await readMadeRelations(client);
+  return made === undefined || (made.hash !== RELATIONS_HASH && isAtLeast(CODE_VERSION, made.version));
+}
+
+async function patiently(
+  name: string,
+  log: Logger,
+  attempt: (lockWaitMs: number) => Promise<void>,
+): Promise<void> {
+  const patience = new Patience();
+  for (;;) {
+    try {
+      return await attempt(patience.lockWaitMs);
+    } catch (error) {
+      await patience.afterFailure(error, name, log);
+    }
+  }
 }
 
 /** The tries of one migration. */

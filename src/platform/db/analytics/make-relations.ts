@@ -1,0 +1,153 @@
+import { createHash } from "node:crypto";
+import type pg from "pg";
+import { letterOf, RESOURCES } from "#contract/resource.ts";
+import { OperatorError } from "../../errors/operator-error.ts";
+import { adaptFunctions } from "../citus/adapt-functions.ts";
+import { isDistributed } from "../distribution.ts";
+import type { Queryable } from "../transaction.ts";
+import { RELATIONS, type Relation } from "./relations.ts";
+import { type AnalyticsView, STORED_NAMES, storedVersions, type ViewColumn } from "./stored-versions.ts";
+
+/** Current records: the version that counts, and the version with its facts. */
+const currentOf = (resource: Relation["resource"], versions: string) => ({
+  record: `analytics.stored_property as property
+      join analytics.stored_current as record
+        on record.bucket = property.bucket and record.property_id = property.property_id
+        and record.resource = '${letterOf(resource)}'`,
+  facts: factsOf(versions),
+});
+
+/**
+ * The same as of an instant. Both start at the property, so a filter on the two codes reads that property's rows only. What stands in comments
+ * is said where tables are distributed (`citus/adapt-functions.ts`): there a filter does not reach into a function, its arguments do.
+ */
+const asOf = (resource: Relation["resource"], versions: string) => ({
+  record: `analytics.stored_property as property
+      join analytics.stored_current as known
+        on known.bucket = property.bucket and known.property_id = property.property_id
+        and known.resource = '${letterOf(resource)}' and (of_client_code is null or property.client_code = of_client_code)
+        and (of_property_code is null or property.property_code = of_property_code) /* and known.bucket = home */
+      cross join lateral (
+        select version.*
+        from ${versions} as version
+        where version.bucket = known.bucket and version.property_id = known.property_id and version.key = known.key
+          /* and version.bucket = home */
+          and case clock
+            when 'source' then version.source_time <= instant
+            else version.request_id < analytics.first_request_id_after(instant)
+          end
+        order by version.source_time desc, version.request_id desc, version.record_index desc
+        limit 1
+      ) as record`,
+  facts: `${factsOf(versions)} /* and facts.bucket = home */`,
+});
+
+const factsOf = (versions: string) => `join ${versions} as facts
+        on facts.bucket = record.bucket and facts.property_id = record.property_id and facts.key = record.key
+        and facts.source_time = record.facts_source_time and facts.content_hash = record.content_hash`;
+
+const CODES: readonly ViewColumn[] = [
+  { name: "client_code", sql: "property.client_code" },
+  { name: "property_code", sql: "property.property_code" },
+];
+const TIMES: readonly ViewColumn[] = [
+  { name: "source_time", sql: "record.source_time" },
+  { name: "received_at", sql: "analytics.received_at_of(record.request_id)" },
+];
+
+/** A relation as a view (of current state) and as what its function selects. */
+function viewsOf({ name, resource, columns, from }: Relation): {
+  view: AnalyticsView;
+  function: AnalyticsView;
+} {
+  const versions = `analytics.stored_${STORED_NAMES[resource]}_version`;
+  const over = ({ record, facts }: ReturnType<typeof currentOf>): AnalyticsView => ({
+    name,
+    columns: [...CODES, ...columns, ...TIMES],
+    from: `from ${record}\n      ${facts}\n      ${from}`,
+  });
+  return { view: over(currentOf(resource, versions)), function: over(asOf(resource, versions)) };
+}
+
+/** The select of a view; columns that it has already come first, in their order, as a view can only be given more at its end. */
+function selectOf({ name, columns, from }: AnalyticsView, existing: readonly string[]): string {
+  const byName = new Map(columns.map((column) => [column.name, column]));
+  if (byName.size < columns.length) throw new Error(`analytics.${name} has two columns of one name.`);
+  const kept = existing.map((column) => {
+    const declared = byName.get(column);
+    if (declared !== undefined) return declared;
+    throw new OperatorError(
+      `The view analytics.${name} has the column ${column}, which this version of Bellhop does not have: columns of views are never removed or renamed.`,
+    );
+  });
+  const added = columns.filter((column) => !existing.includes(column.name));
+  const selected = [...kept, ...added].map(({ name: as, sql }) => (sql === as ? sql : `${sql} as ${as}`));
+  return `select ${selected.join(", ")}\n      ${from}`;
+}
+
+/** The columns of the schema's views, in their order. */
+async function readColumns(client: pg.ClientBase): Promise<ReadonlyMap<string, readonly string[]>> {
+  const { rows } = await client.query<{ name: string; columns: string[] }>(
+    `select relname as name, array_agg(attname::text order by attnum) as columns
+    from pg_class join pg_attribute on attrelid = pg_class.oid
+    where relnamespace = 'analytics'::regnamespace and relkind = 'v' and attnum > 0
+    group by relname`,
+  );
+  return new Map(rows.map(({ name, columns }) => [name, columns]));
+}
+
+type Existing = ReadonlyMap<string, readonly string[]>;
+const NONE: Existing = new Map();
+const literal = (text: string) => `'${text.replaceAll("'", "''")}'`;
+
+function statements(existing: Existing): readonly string[] {
+  const create = (view: AnalyticsView) =>
+    `create or replace view analytics.${view.name} as ${selectOf(view, existing.get(view.name) ?? [])}`;
+  return [
+    ...RESOURCES.map((resource) => create(storedVersions(resource))),
+    ...RELATIONS.flatMap((relation) => {
+      const { name, meaning } = relation;
+      const { view, function: of } = viewsOf(relation);
+      return [
+        create(view),
+        `comment on view analytics.${name} is ${literal(`${meaning} Current state.`)}`,
+        // The body is text, so its names are looked up when it is planned; it names only views of this schema.
+        `create or replace function analytics.${name}_as_of(instant timestamptz, clock analytics.clock default 'source',
+        of_client_code text default null, of_property_code text default null)
+        returns setof analytics.${name} language sql stable parallel safe
+        as ${literal(selectOf(of, existing.get(name) ?? []))}`,
+      ];
+    }),
+  ];
+}
+
+/** Of the declarations: another text makes the relations anew. */
+export const RELATIONS_HASH = createHash("sha256")
+  .update(statements(NONE).join(";\n"))
+  .digest("hex")
+  .slice(0, 16);
+
+const MADE = /Made by version (\S+) \(([0-9a-f]+)\)\.$/;
+
+/** What the relations were made by. Stands in the comment of their schema, so that it is wherever they are. */
+export async function readMadeRelations(
+  on: Queryable,
+): Promise<{ readonly version: string; readonly hash: string } | undefined> {
+  const { rows } = await on.query<{ comment: string | null }>(
+    "select obj_description(to_regnamespace('analytics'), 'pg_namespace') as comment",
+  );
+  const [, version, hash] = MADE.exec(rows[0]?.comment ?? "") ?? [];
+  return version === undefined || hash === undefined ? undefined : { version, hash };
+}
+
+/**
+ * Makes the relations of the schema `analytics` from the declarations of this version, in the caller's transaction. Those that exist keep
+ * their grants and the order of their columns; new columns follow.
+ */
+export async function makeRelations(client: pg.ClientBase, version: string): Promise<void> {
+  for (const statement of statements(await readColumns(client))) await client.query(statement);
+  await client.query(
+    `comment on schema analytics is ${literal(`What analysts ask by SQL (docs/analytics.md). Made by version ${version} (${RELATIONS_HASH}).`)}`,
+  );
+  if (await isDistributed(client)) await adaptFunctions(client);
+}
