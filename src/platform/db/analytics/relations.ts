@@ -11,8 +11,8 @@ interface RelationColumn extends ViewColumn {
 }
 
 /**
- * What analysts query, written once and made twice (`make-relations.ts`): as a view of current state and as a function `…_as_of`. A fact of
- * the schemas is a column by itself; what is computed stands here.
+ * What analysts query, written once and made twice (`make-relations.ts`): as a view of current state and as a function `…_as_of`. Each fact of
+ * the schemas is a column automatically; what is computed stands here.
  */
 export interface Relation {
   readonly name: string;
