@@ -1,4 +1,4 @@
-# The service without PostgreSQL: it needs DATABASE_URL. See docs/deployment.md. `npm run try-deployment` executes these instructions
+# The service without PostgreSQL: it needs DATABASE_URL. See docs/deployment.md. `npm run campaign -- deployment` executes these instructions
 # without a container engine.
 ARG NODE_IMAGE=node:24-trixie-slim
 

@@ -1,5 +1,5 @@
 /**
- * `npm run console:bench [-- --properties 1000 | --url URL --operator NAME]`: measures the response time of the
+ * `npm run campaign -- console [--properties 1000 | --url URL --operator NAME]`: measures the response time of the
  * portfolio with this many properties, and in Chromium the time from an operator's input to the next paint (Event
  * Timing).
  */
@@ -17,8 +17,8 @@ import { startService } from "./started-service.ts";
 import { median, percentile } from "./statistics.ts";
 import { untilDrained } from "./until-drained.ts";
 
-const USAGE = `npm run console:bench [-- --properties 1000]
-npm run console:bench -- --url http://127.0.0.1:8080 --operator NAME
+const USAGE = `npm run campaign -- console [--properties 1000]
+npm run campaign -- console --url http://127.0.0.1:8080 --operator NAME
 
   --properties N   properties of a service that is made for the run (default: 1000)
   --url URL        a service that runs; the operator's password is in CONSOLE_PASSWORD

@@ -1,5 +1,5 @@
 /**
- * `npm run telemetry-cost [-- --of on|sampled] [--minutes N] [--case NAME]`: the cost of telemetry, as the ratio of CPU
+ * `npm run campaign -- telemetry-cost [--of on|sampled] [--minutes N] [--case NAME]`: the cost of telemetry, as the ratio of CPU
  * time per record (node and PostgreSQL) with and without it, alternating in one process, because two processes of the
  * same code differ by several percent.
  */
@@ -23,7 +23,7 @@ const GOAL = 1.03;
 const SENDINGS = 50;
 const SECONDS_A_SENDING = 60;
 
-const USAGE = `npm run telemetry-cost [-- --of WHAT] [--minutes N] [--case NAME ...] [--share S]
+const USAGE = `npm run campaign -- telemetry-cost [--of WHAT] [--minutes N] [--case NAME ...] [--share S]
 
 CPU time a record with telemetry, to that without, as the median of ratios with the interval that holds it at 95 %:
   on        every trace sampled (by default)

@@ -1,5 +1,5 @@
 /**
- * `npm run token-cost [-- --walk]`: event-loop time of reading and validating a batch, by kind of JSON token: per byte
+ * `npm run campaign -- token-cost [--walk]`: event-loop time of reading and validating a batch, by kind of JSON token: per byte
  * and per counted request, with the longest time without a turn of the loop. `--walk`: only 100 usual reservations.
  */
 
@@ -10,7 +10,7 @@ import { arrangeGrants } from "../src/identity/permissions.ts";
 import { BatchValidator, costOf } from "../src/ingest/pipeline.ts";
 import { recordTemplates } from "./record-templates.ts";
 
-const USAGE = `npm run token-cost [-- --walk] [--rounds N]
+const USAGE = `npm run campaign -- token-cost [--walk] [--rounds N]
 
 What a batch costs the event loop of an HTTP thread, by kind of token. --walk: only 100 usual reservations, in µs.`;
 

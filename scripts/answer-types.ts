@@ -14,7 +14,7 @@ const ROOTS = [
   "CertificationReport",
 ];
 const HEAD =
-  "/** Generated from docs/openapi.json by `npm run openapi:write`: answers of the API, as the service and its console use them. */\n";
+  "/** Generated from docs/openapi.json by `npm run generate -- openapi`: answers of the API, as the service and its console use them. */\n";
 
 /** Items with the same grouping fields. */
 const GROUPED = ["OnTheBooksItem", "PickupItem", "PaceItem"];

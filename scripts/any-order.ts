@@ -1,5 +1,5 @@
 /**
- * `npm run any-order -- [--orders 100] [--records 20000] [--seed N] [--first 1] [--plant race|skip-unchanged]`: applies
+ * `npm run campaign -- any-order [--orders 100] [--records 20000] [--seed N] [--first 1] [--plant race|skip-unchanged]`: applies
  * one workload in many random orders (test/workload/README.md). Exits with 1 at the first order whose result differs,
  * and prints the differing rows and the command that reproduces it.
  */
@@ -8,7 +8,7 @@ import { type OrderResult, runAnyOrder } from "../test/workload/any-order.ts";
 import { PLANTED_FAULTS, type PlantedFault } from "../test/workload/planted-faults.ts";
 import { readOptions } from "./read-options.ts";
 
-const USAGE = `npm run any-order [-- --orders 100] [--records 20000] [--seed N] [--first 1] [--plant race|skip-unchanged]
+const USAGE = `npm run campaign -- any-order [--orders 100] [--records 20000] [--seed N] [--first 1] [--plant race|skip-unchanged]
 
 One workload in many random orders, which must all end in the same state. Exit code 1 at the first that differs.
 
@@ -75,7 +75,9 @@ function report(result: OrderResult): void {
   if (problems.length === 0) return;
   for (const problem of problems) console.log(`  ${problem}`);
   const made = `--seed ${options.seed} --records ${options.records} --first ${Math.max(order, 1)} --orders 1 --http-every ${options.httpEvery}`;
-  console.log(`  again: npm run any-order -- ${made}${plant === undefined ? "" : ` --plant ${plant}`}`);
+  console.log(
+    `  again: npm run campaign -- any-order ${made}${plant === undefined ? "" : ` --plant ${plant}`}`,
+  );
 }
 
 // The launcher was killed.

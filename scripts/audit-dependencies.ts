@@ -1,5 +1,5 @@
 /**
- * `npm run check:audit [-- --required]`: queries the package registry for known vulnerabilities of the packages in all
+ * `npm run check -- audit [--required]`: queries the package registry for known vulnerabilities of the packages in all
  * lock files. Exit code 1 for one of high or critical severity. If the registry does not support the query, the check
  * passes with a notice, or fails with `--required`.
  */
@@ -7,7 +7,7 @@ import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { readOptions } from "./read-options.ts";
 
-const USAGE = `npm run check:audit [-- --required]
+const USAGE = `npm run check -- audit [--required]
 
 Known vulnerabilities of the packages in the lock files, as the package registry knows them. Exit code 1 for one of high or
 critical severity; with --required also when the registry cannot be asked.`;

@@ -12,7 +12,7 @@ const text = calibrationText(deriveCalibration(readRealBookings()));
 if (!process.argv.includes("--check")) await writeFile(FILE, text);
 else if ((await readFile(FILE, "utf8")) !== text) {
   console.error(
-    "packages/simulator/src/calibration.json is not what the real bookings come to: npm run simulator:calibrate",
+    "packages/simulator/src/calibration.json is not what the real bookings come to: npm run generate -- calibration",
   );
   process.exitCode = 1;
 }

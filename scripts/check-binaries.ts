@@ -1,5 +1,5 @@
 /**
- * `npm run check:binaries`: whether the installed Node and PostgreSQL are those of binary-checksums.json. With --write,
+ * `npm run check -- binaries`: whether the installed Node and PostgreSQL are those of binary-checksums.json. With --write,
  * compares the packages of the lock file with the archives of their publishers and writes that file.
  */
 import { execFileSync } from "node:child_process";
@@ -22,7 +22,7 @@ import {
 } from "./binary-packages.ts";
 import { readOptions } from "./read-options.ts";
 
-const USAGE = `npm run check:binaries [-- --write [--node FOLDER]]
+const USAGE = `npm run check -- binaries [--write [--node FOLDER]]
 
 Compares the installed Node and PostgreSQL with scripts/binary-checksums.json.
 
@@ -65,7 +65,7 @@ async function check(): Promise<void> {
     console.log(`${name} ${version}: compared with ${comparedWith}`);
   if (problems.length === 0) return;
   console.log(
-    "After an intended update: npm run check:binaries -- --write (docs/decisions/dependencies.md).",
+    "After an intended update: npm run check -- binaries --write (docs/decisions/dependencies.md).",
   );
   process.exitCode = 1;
 }

@@ -1,5 +1,5 @@
 /**
- * `npm run check:client`: checks packages/client as it would be published: it compiles, passes publint and Are The
+ * `npm run check -- client`: checks packages/client as it would be published: it compiles, passes publint and Are The
  * Types Wrong, is small, and exports what `packages/client/api.txt` lists. `--write` updates that list.
  */
 import { execFile, spawnSync } from "node:child_process";
@@ -52,7 +52,7 @@ async function compareApi(): Promise<void> {
       stdio: ["pipe", "inherit", "inherit"],
     },
   );
-  problems.push("It exports something else than packages/client/api.txt: npm run check:client -- --write.");
+  problems.push("It exports something else than packages/client/api.txt: npm run check -- client --write.");
 }
 
 await buildClient();

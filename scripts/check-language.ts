@@ -1,4 +1,4 @@
-/** `npm run check:language`: refuses words and phrases that docs/glossary.md replaces, in source, SQL, documents and the OpenAPI document. */
+/** `npm run check -- language`: refuses words and phrases that docs/glossary.md replaces, in source, SQL, documents and the OpenAPI document. */
 import { execFileSync } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";

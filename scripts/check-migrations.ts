@@ -1,5 +1,5 @@
 /**
- * `npm run check:migrations`: released migrations are unchanged, and later ones permit two versions to run side by side
+ * `npm run check -- migrations`: released migrations are unchanged, and later ones permit two versions to run side by side
  * (docs/internal/releases.md).
  */
 import { CODE_VERSION, isAtLeast, type Migration, readMigrations } from "../src/platform/db/migrate.ts";

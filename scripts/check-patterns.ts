@@ -1,5 +1,5 @@
 /**
- * `npm run check:patterns`: refuses regular expressions that take more than linear time on some text. Reads every literal and `new RegExp`
+ * `npm run check -- patterns`: refuses regular expressions that take more than linear time on some text. Reads every literal and `new RegExp`
  * of src, packages and bin.
  */
 import { globSync, readFileSync } from "node:fs";

@@ -1,6 +1,6 @@
 /**
  * Generates the types of packages/client from the OpenAPI document: one per schema that the client sends or receives,
- * and one per list query. `npm run openapi:write` writes them, `npm run check:openapi` compares.
+ * and one per list query. `npm run generate -- openapi` writes them, `npm run check -- openapi` compares.
  */
 interface Schema {
   readonly $ref?: string;
@@ -70,7 +70,7 @@ const LISTS = [
   "listGroupsHistory",
 ];
 
-const HEAD = `// Written by \`npm run openapi:write\` from docs/openapi.json: change it there.
+const HEAD = `// Written by \`npm run generate -- openapi\` from docs/openapi.json: change it there.
 `;
 
 function nameOf(reference: string): string {

@@ -1,5 +1,5 @@
 /**
- * `npm run credential-timing [-- --pairs N]`: compares how long the token endpoint takes to refuse an unknown client
+ * `npm run campaign -- credential-timing [--pairs N]`: compares how long the token endpoint takes to refuse an unknown client
  * id, and a known one with a wrong secret. Alternates their order over one connection each, and prints medians. A
  * significant difference would reveal which ids exist.
  */
@@ -8,7 +8,7 @@ import { newClientId, newClientSecret } from "../src/identity/secrets.ts";
 import { startTestService } from "../test/support/service.ts";
 import { readOptions } from "./read-options.ts";
 
-const USAGE = `npm run credential-timing [-- --pairs N]
+const USAGE = `npm run campaign -- credential-timing [--pairs N]
 
 Medians of refusing an unknown client id and a wrong secret, and of the difference within a pair.`;
 

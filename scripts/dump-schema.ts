@@ -1,5 +1,5 @@
 /**
- * `npm run schema:write` writes sql/schema.sql, the schema of a database after all migrations. `npm run check:schema`
+ * `npm run generate -- schema` writes sql/schema.sql, the schema of a database after all migrations. `npm run check -- schema`
  * fails with the difference if the committed file differs.
  */
 import { spawnSync } from "node:child_process";
@@ -13,7 +13,7 @@ import { startTestServer } from "../test/support/test-server.ts";
 import { introspectSchema } from "./introspect-schema.ts";
 
 const HEADER = `-- What a fresh database introspects to, to be read and to be compared; sql/migrations makes it.
--- Written by \`npm run schema:write\`, held to the migrations by \`npm run check:schema\`.
+-- Written by \`npm run generate -- schema\`, held to the migrations by \`npm run check -- schema\`.
 
 `;
 
@@ -28,7 +28,7 @@ if (!process.argv.includes("--check")) {
     stdio: ["pipe", "inherit", "inherit"],
   });
   console.error(
-    "\nThe committed schema is not what the migrations make: npm run schema:write, and look at the difference.",
+    "\nThe committed schema is not what the migrations make: npm run generate -- schema, and look at the difference.",
   );
   process.exitCode = 1;
 }

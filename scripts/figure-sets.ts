@@ -1,12 +1,12 @@
 /**
- * `npm run figure-sets -- [--sets 100000] [--seed N]`: random reservations against the naive model of docs/figures.md
+ * `npm run campaign -- figure-sets [--sets 100000] [--seed N]`: random reservations against the naive model of docs/figures.md
  * (test/workload/figure-sets.ts). Exits with 1 if a figure differs, and prints the first differences.
  */
 import { startTestService } from "../test/support/service.ts";
 import { runFigureSets } from "../test/workload/figure-sets.ts";
 import { readOptions } from "./read-options.ts";
 
-const USAGE = `npm run figure-sets [-- --sets 100000] [--seed N]
+const USAGE = `npm run campaign -- figure-sets [--sets 100000] [--seed N]
 
 Random sets of shares, overlapping stays, day use and cancellations, compared with the naive model of docs/figures.md.
 

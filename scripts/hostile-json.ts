@@ -1,5 +1,5 @@
 /**
- * `npm run hostile:json [-- DIRECTORY]`: sends malformed and unusual JSON over HTTP: the project's own cases, and those
+ * `npm run campaign -- hostile-json [DIRECTORY]`: sends malformed and unusual JSON over HTTP: the project's own cases, and those
  * in a directory of `y_*.json`, `n_*.json` and `i_*.json` files. Exit code 1 for an unexpected response.
  */
 

@@ -1,5 +1,5 @@
 /**
- * `npm run hostile:schemathesis`: runs Schemathesis over the OpenAPI document against a separate service process. Exit
+ * `npm run campaign -- schemathesis`: runs Schemathesis over the OpenAPI document against a separate service process. Exit
  * code 1 if a check fails or an operation could not be tested.
  */
 import { createWriteStream } from "node:fs";
@@ -10,7 +10,7 @@ import { readOptions } from "./read-options.ts";
 /** A backfill with a backlog responds 429; a larger share would hide the responses under test. */
 const THROTTLED_SHARE_MAX = 0.01;
 
-const USAGE = `npm run hostile:schemathesis [-- --max-examples N] [--seed S] [--operations ID,ID] [--output FILE]
+const USAGE = `npm run campaign -- schemathesis [--max-examples N] [--seed S] [--operations ID,ID] [--output FILE]
 
 Requests generated from the OpenAPI document, valid and invalid, with every check of Schemathesis in every phase: N at most
 of an operation and phase. --operations narrows them to these operation ids; --output keeps what Schemathesis printed.`;

@@ -1,12 +1,12 @@
 /**
- * `npm run judge-findings -- [--nights 200] [--seed N]`: plants one and two causes a night in hotels of their own, and counts how often
+ * `npm run campaign -- judge-findings [--nights 200] [--seed N]`: plants one and two causes a night in hotels of their own, and counts how often
  * reconciliation lists them first, and among the first three. Exits with 1 below 95 % of the first and 80 % of the second.
  */
 import { judgeFindings } from "../test/insight/judge-findings.ts";
 import { startTestService } from "../test/support/service.ts";
 import { readOptions } from "./read-options.ts";
 
-const USAGE = `npm run judge-findings [-- --hotels 4] [--nights 364] [--seed N]
+const USAGE = `npm run campaign -- judge-findings [--hotels 4] [--nights 364] [--seed N]
 
 Plants known causes in the feeds of hotels, one and two a night, one night a week, and counts how often the findings of the night
 list them first, and among the first three. Exit code 1 below 95 % first of one, or 80 % among the first three of two.

@@ -1,12 +1,12 @@
 /**
- * `npm run real-feed -- [--bookings N] [--instants 50] [--seed N] [--order time|any]`: pushes real bookings as a feed,
+ * `npm run campaign -- real-feed [--bookings N] [--instants 50] [--seed N] [--order time|any]`: pushes real bookings as a feed,
  * in order of time and in another order, and compares the insights with the data (test/real-feed/README.md). Exits with
  * 1 if a response differs.
  */
 import { ORDERS, type Order, runRealFeed } from "../test/real-feed/run-real-feed.ts";
 import { readOptions } from "./read-options.ts";
 
-const USAGE = `npm run real-feed [-- --bookings N] [--instants 50] [--seed N] [--order time|any]
+const USAGE = `npm run campaign -- real-feed [--bookings N] [--instants 50] [--seed N] [--order time|any]
 
 Real bookings pushed to a service of their own, in the order of time and in another one: on the books, pickup and pace must
 equal what the rows say, to the room and to the cent. Exit code 1 when they do not.

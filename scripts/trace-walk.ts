@@ -1,5 +1,5 @@
 /**
- * `npm run walk`: lists the files and functions that one POST uses until its 202, and one record from the log to the
+ * `npm run generate -- walk`: lists the files and functions that one POST uses until its 202, and one record from the log to the
  * current state, according to V8's coverage in a warmed-up service. Writes docs/internal/walk.md.
  */
 import { writeFile } from "node:fs/promises";
@@ -122,7 +122,7 @@ try {
   const record = await walkOfRecord(tracer);
   const text = `# The files on the way of a batch
 
-Written by \`npm run walk\` from the functions that run in a warmed service; files of \`src/\` and \`packages/contract\`, with log writer
+Written by \`npm run generate -- walk\` from the functions that run in a warmed service; files of \`src/\` and \`packages/contract\`, with log writer
 and log line, without the libraries.
 
 ## A POST of one reservation to its 202: ${post.size} files (goal: 20)

@@ -1,5 +1,5 @@
 /**
- * `npm run docs:write`: regenerates the parts of documents that come from code (fields, codes and statuses of records,
+ * `npm run generate -- docs`: regenerates the parts of documents that come from code (fields, codes and statuses of records,
  * the error catalogue, the columns of analytics).
  */
 import { readFile, writeFile } from "node:fs/promises";

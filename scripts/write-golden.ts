@@ -1,5 +1,5 @@
 /**
- * `npm run golden:write`: records the outside behaviour that partners and operators rely on (error registry, metric names) in
+ * `npm run generate -- golden`: records the outside behaviour that partners and operators rely on (error registry, metric names) in
  * test/golden. With `--check` it compares instead and exits 1 on any difference: list each one in CHANGELOG.md before you
  * write the files again. The OpenAPI document and the CLI's help are recorded by their own scripts.
  */

@@ -1,7 +1,7 @@
 /**
- * `npm run openapi:write` writes docs/openapi.json: the OpenAPI document with every setting at its default and relative
+ * `npm run generate -- openapi` writes docs/openapi.json: the OpenAPI document with every setting at its default and relative
  * addresses; test/fixtures/contract-v1.json: what version 1 promises, which is frozen; the client's types and the console's. It refuses
- * to write what would break a promise, also one of a version that is out (test/released). `npm run check:openapi` fails, with the
+ * to write what would break a promise, also one of a version that is out (test/released). `npm run check -- openapi` fails, with the
  * difference, when a committed file is another, and lints.
  */
 import { spawnSync } from "node:child_process";
@@ -60,6 +60,8 @@ async function writeOrCompare(name: string, fresh: string): Promise<void> {
     input: fresh,
     stdio: ["pipe", "inherit", "inherit"],
   });
-  console.error(`\n${name} differs from the code: run npm run openapi:write and review the difference.`);
+  console.error(
+    `\n${name} differs from the code: run npm run generate -- openapi and review the difference.`,
+  );
   process.exitCode = 1;
 }

@@ -1,5 +1,5 @@
 -- What a fresh database introspects to, to be read and to be compared; sql/migrations makes it.
--- Written by `npm run schema:write`, held to the migrations by `npm run check:schema`.
+-- Written by `npm run generate -- schema`, held to the migrations by `npm run check -- schema`.
 
 create schema analytics;
 create schema bellhop;

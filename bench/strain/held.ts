@@ -1,4 +1,4 @@
-/** `npm run held`: the cost of a careless database session (bench/strain/README.md). */
+/** `npm run campaign -- held`: the cost of a careless database session (bench/strain/README.md). */
 import { readOptions } from "../../scripts/read-options.ts";
 import { Closers } from "../closers.ts";
 import { machineLine, machineOf } from "../machine.ts";
@@ -7,7 +7,7 @@ import { deadRowLines, deadRowProblems, tableRows } from "./dead-rows.ts";
 import { askForLong, computeBeside, configOf, holdIdleTransaction, holdSnapshot } from "./held-snapshot.ts";
 import { StartedLoad } from "./started-load.ts";
 
-const USAGE = `npm run held [-- --rounds N] [--seconds S] [--rate R] [--seed S]
+const USAGE = `npm run campaign -- held [--rounds N] [--seconds S] [--rate R] [--seed S]
 
 What is accepted and applied beside a held snapshot, an idle transaction and a long question, of what is without, in pairs.
 

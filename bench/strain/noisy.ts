@@ -1,4 +1,4 @@
-/** `npm run noisy`: the effect of one misbehaving partner on others (bench/strain/README.md). */
+/** `npm run campaign -- noisy`: the effect of one misbehaving partner on others (bench/strain/README.md). */
 import { writeFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { readOptions } from "../../scripts/read-options.ts";
@@ -15,7 +15,7 @@ import { newPartner, openBackfill, type Partner, targetOf } from "./partners.ts"
 import { type QuietFigures, quietFigures } from "./quiet.ts";
 import type { SteadyOrder, SteadyResult } from "./steady-load.ts";
 
-const USAGE = `npm run noisy [-- --kind NAME …] [--runs N] [--seconds S] [--rate R] [--seed S] [--json FILE]
+const USAGE = `npm run campaign -- noisy [--kind NAME …] [--runs N] [--seconds S] [--rate R] [--seed S] [--json FILE]
 
 What three partners who send what they may feel of a fourth who does not behave: before, during, and beside the
 same noise made at a server that only answers.

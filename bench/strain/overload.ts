@@ -1,4 +1,4 @@
-/** `npm run overload`: load beyond the service's capacity (bench/strain/README.md). */
+/** `npm run campaign -- overload`: load beyond the service's capacity (bench/strain/README.md). */
 import { writeFileSync } from "node:fs";
 import { readOptions } from "../../scripts/read-options.ts";
 import { Closers } from "../closers.ts";
@@ -6,7 +6,7 @@ import { machineLine, machineOf } from "../machine.ts";
 import { median, percentile } from "../statistics.ts";
 import { StartedLoad } from "./started-load.ts";
 
-const USAGE = `npm run overload [-- --rounds N] [--seconds S] [--capacity R] [--seed S] [--json FILE]
+const USAGE = `npm run campaign -- overload [--rounds N] [--seconds S] [--capacity R] [--seed S] [--json FILE]
 
 Offers one, two and four times of what the service accepts and applies, over 400 connections, and says what came of it.
 

@@ -1,4 +1,4 @@
-/** `npm run retention-soak`: whether disk usage stays flat, and latency, while windows of a minute come and go (bench/strain/README.md). */
+/** `npm run campaign -- retention-soak`: whether disk usage stays flat, and latency, while windows of a minute come and go (bench/strain/README.md). */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { readOptions } from "../../scripts/read-options.ts";
@@ -23,7 +23,7 @@ import { retentionVerdict } from "./retention-verdict.ts";
 import type { SteadyResult } from "./steady-load.ts";
 import { WindowWatch } from "./window-watch.ts";
 
-const USAGE = `npm run retention-soak [-- --minutes M] [--load SHARE] [--capacity R] [--json FILE]
+const USAGE = `npm run campaign -- retention-soak [--minutes M] [--load SHARE] [--capacity R] [--json FILE]
 
 Windows of a minute and terms of two, at nearly full rate: is the disk flat, and who waits when a window comes or goes?
 

@@ -1,4 +1,4 @@
-/** `npm run soak`: a service under steady load for hours within the documented memory (bench/strain/README.md). */
+/** `npm run campaign -- soak`: a service under steady load for hours within the documented memory (bench/strain/README.md). */
 import { writeFileSync } from "node:fs";
 import { readOptions } from "../../scripts/read-options.ts";
 import { asSuperuser } from "../as-superuser.ts";
@@ -18,7 +18,7 @@ import { lookAtMinute, minuteHead, minuteLine, type SoakMinute, walPosition } fr
 import { undisturbedOf, verdictOf } from "./soak-verdict.ts";
 import type { SteadyResult } from "./steady-load.ts";
 
-const USAGE = `npm run soak [-- --minutes M] [--load SHARE] [--grown M] [--memory 512M] [--held-snapshot] [--seed S] [--json FILE]
+const USAGE = `npm run campaign -- soak [--minutes M] [--load SHARE] [--grown M] [--memory 512M] [--held-snapshot] [--seed S] [--json FILE]
 
 Finds how much the service accepts and applies, then offers a share of it for long, and says each minute how it fares.
 

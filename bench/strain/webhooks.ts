@@ -1,4 +1,4 @@
-/** `npm run webhooks`: the effect of one misbehaving webhook receiver on 49 others (bench/strain/README.md). */
+/** `npm run campaign -- webhooks`: the effect of one misbehaving webhook receiver on 49 others (bench/strain/README.md). */
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:http";
@@ -17,7 +17,7 @@ import { startService } from "../started-service.ts";
 import { percentile } from "../statistics.ts";
 import { ODD_KINDS, type OddKind, startOddReceiver } from "./odd-receiver.ts";
 
-const USAGE = `npm run webhooks [-- --kind NAME …] [--seconds S] [--rate R]
+const USAGE = `npm run campaign -- webhooks [--kind NAME …] [--seconds S] [--rate R]
 
 How long messages take to 49 receivers that are well: beside a fiftieth that is well, too, and beside one that is not.
 

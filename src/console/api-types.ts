@@ -1,4 +1,4 @@
-/** Generated from docs/openapi.json by `npm run openapi:write`: answers of the API, as the service and its console use them. */
+/** Generated from docs/openapi.json by `npm run generate -- openapi`: answers of the API, as the service and its console use them. */
 
 export interface InsightPage {
   readonly nextCursor: string | null;

@@ -327,7 +327,7 @@ export function prefersText(accept: string | undefined, type: "text/plain" | "te
 const RECORDS_PER_REQUEST = 100;
 /** 100 reservations of typical size. */
 const BYTES_PER_REQUEST = 262_144;
-/** JSON values: the CPU cost of a batch is determined by its bytes and its values (`npm run token-cost`). */
+/** JSON values: the CPU cost of a batch is determined by its bytes and its values (`npm run campaign -- token-cost`). */
 const VALUES_PER_REQUEST = 20_000;
 
 /** An invalid or future-dated record counts as this many: reporting its violations takes 40 µs, reading a valid record 12 µs. */

@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import { PLANTS, type PlantName } from "../simulation/plants.ts";
 import { runSeed, type Verdict } from "../simulation/world.ts";
 
-/** Of more than these `npm run simulate-protocol -- --seeds 20000` makes sure from time to time. */
+/** Of more than these `npm run campaign -- simulation --seeds 20000` makes sure from time to time. */
 const SEEDS = 1_000;
 /** Most planted faults are found within ten seeds, the rarest (a moment between two instants) within some thousand. */
 const SEEDS_TO_FIND = 4_000;
@@ -41,7 +41,7 @@ describe("accepting and applying on a simulated database", () => {
     assert.equal(
       failed?.failure,
       undefined,
-      `npm run simulate-protocol -- --seeds 1 --from ${failed?.seed} --trace`,
+      `npm run campaign -- simulation --seeds 1 --from ${failed?.seed} --trace`,
     );
   });
 

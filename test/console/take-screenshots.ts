@@ -1,5 +1,5 @@
 /**
- * `npm run console:screenshots`: writes every page of the console, with the test hotel and four neighbours, in light,
+ * `npm run generate -- screenshots`: writes every page of the console, with the test hotel and four neighbours, in light,
  * dark and at phone width, to docs/console. Takes minutes; needs Chromium.
  */
 import { mkdir, writeFile } from "node:fs/promises";

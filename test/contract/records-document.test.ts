@@ -8,7 +8,7 @@ const document = readFileSync(new URL("../../docs/records.md", import.meta.url),
 test("docs/records.md lists the fields, codes and statuses of the code", () => {
   for (const name of Object.keys(generatedSections()))
     assert.ok(document.includes(`<!-- generated: ${name} -->`), name);
-  assert.equal(document, writeGenerated(document), "not up to date: run npm run docs:write");
+  assert.equal(document, writeGenerated(document), "not up to date: run npm run generate -- docs");
 });
 
 test("docs/records.md names the limits of the code", () => {

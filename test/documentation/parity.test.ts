@@ -271,7 +271,11 @@ describe("what documents have from the code is as the code has it", () => {
     const sections = errorSections(buildOpenApiDocument(readConfig({})));
     for (const name of ["docs/errors.md", "docs/contract.md"]) {
       const document = await read(name);
-      assert.equal(document, withSections(document, sections), "not up to date: run npm run docs:write");
+      assert.equal(
+        document,
+        withSections(document, sections),
+        "not up to date: run npm run generate -- docs",
+      );
     }
     const catalogue = await read("docs/errors.md");
     for (const code of Object.keys(ERRORS)) assert.ok(catalogue.includes(`### ${code}\n`), code);

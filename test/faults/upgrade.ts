@@ -5,7 +5,7 @@ import { answerLines, waitLines } from "./campaign-report.ts";
 import { counted, figure, seconds } from "./figures.ts";
 import { type RollingOptions, type RollingReport, runRollingUpgrade } from "./rolling-upgrade.ts";
 
-const HELP = `npm run rolling-upgrade [-- --nodes N --senders N --rest T --seed S]
+const HELP = `npm run faults -- upgrade [--nodes N --senders N --rest T --seed S]
 
 Runs nodes of the release before on one PostgreSQL under load (TEST_DATABASE_URL, or one of its own), behind a balancer that heeds
 /readyz; changes them to this version one after another, back to the release, and to this version again. Exit code 0 when every
@@ -25,7 +25,7 @@ async function run(options: RollingOptions): Promise<RollingReport> {
   }
 }
 
-/** `npm run rolling-upgrade`: prints the figures; answers the exit code. */
+/** `npm run faults -- upgrade`: prints the figures; answers the exit code. */
 export async function upgradeCommand(args: string[]): Promise<number> {
   const values = readOptions(
     HELP,
@@ -44,7 +44,7 @@ export async function upgradeCommand(args: string[]): Promise<number> {
     process.stderr.write(HELP);
     return 2;
   }
-  const again = `npm run rolling-upgrade -- --nodes ${nodes} --senders ${senders} --rest ${rest}s --seed ${seed}`;
+  const again = `npm run faults -- upgrade --nodes ${nodes} --senders ${senders} --rest ${rest}s --seed ${seed}`;
   return await runAndPrint(again, async (enough) => {
     const report = await run({
       nodes,

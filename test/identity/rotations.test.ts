@@ -169,7 +169,7 @@ async function replaceKeyEncryptionKey(): Promise<void> {
   await until(async () => (await readSecretState(database.pool, cipher)).behind.length === 0, WAIT_MS);
 }
 
-// Some ten seconds, half of which a new signing key is announced: `npm run rotations` does it with processes, and for longer.
+// Some ten seconds, half of which a new signing key is announced: `npm run faults -- rotations` does it with processes, and for longer.
 test("everything that is secret is replaced under load on two nodes, and no token and no batch is refused", async () => {
   for (const replace of [
     replaceSigningKey,

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { startTestService } from "../support/service.ts";
 import { judgeFindings } from "./judge-findings.ts";
 
-// `npm run judge-findings` is the whole of it: 200 nights with one cause, and 100 with two.
+// `npm run campaign -- judge-findings` is the whole of it: 200 nights with one cause, and 100 with two.
 test("the planted cause of a night is its first finding, and two of them are among the first three", async () => {
   const service = await startTestService();
   try {

@@ -28,7 +28,7 @@ describe("/api/public/v1 is frozen", () => {
       [],
     );
   });
-  test("today's promises are frozen, too: npm run openapi:write", () => {
+  test("today's promises are frozen, too: npm run generate -- openapi", () => {
     assert.deepEqual(promisesOf(buildOpenApiDocument(readConfig({}))), frozen);
   });
   test("fields, optional headers, answers, codes and addresses may be added, and bounds widened", () => {

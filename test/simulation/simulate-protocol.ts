@@ -1,10 +1,10 @@
-/** `npm run simulate-protocol -- --seeds N --from S [--plant NAME] [--trace]`: see README.md. */
+/** `npm run campaign -- simulation --seeds N --from S [--plant NAME] [--trace]`: see README.md. */
 import { readOptions } from "../../scripts/read-options.ts";
 import { PLANTS, type PlantName } from "./plants.ts";
 import { runSeed, type Verdict } from "./world.ts";
 
 const NAMES = Object.entries(PLANTS).map(([name, what]) => `    ${name.padEnd(25)} ${what}`);
-const USAGE = `npm run simulate-protocol [-- --seeds 10000] [--from 1] [--plant NAME] [--trace]
+const USAGE = `npm run campaign -- simulation [--seeds 10000] [--from 1] [--plant NAME] [--trace]
 
 The protocol of acceptance and apply under simulated faults, one world a seed. Exit code 1 at the first that fails.
 
@@ -72,7 +72,7 @@ if (failed !== undefined) {
   for (const line of traced.lines.slice(-60)) console.log(line);
   console.log(`seed ${seed} fails, the ${done}th that was run: ${failure}`);
   console.log(
-    `npm run simulate-protocol -- --seeds 1 --from ${seed}${plant === undefined ? "" : ` --plant ${plant}`} --trace`,
+    `npm run campaign -- simulation --seeds 1 --from ${seed}${plant === undefined ? "" : ` --plant ${plant}`} --trace`,
   );
   process.exitCode = 1;
 }

@@ -1,4 +1,4 @@
-// Written by `npm run openapi:write` from docs/openapi.json: change it there.
+// Written by `npm run generate -- openapi` from docs/openapi.json: change it there.
 
 /** Room inventory of one property on one occupancy date. */
 export interface Inventory {

@@ -43,7 +43,7 @@ const COORDINATOR_TABLES = [
 ];
 
 test("a list states for every table whether it is distributed by bucket or local to the coordinator", async () => {
-  // What the migrations make: check:schema holds it to them.
+  // What the migrations make: `npm run check -- schema` holds it to them.
   const schema = await readFile(new URL("../../../sql/schema.sql", import.meta.url), "utf8");
   const tables = [...schema.matchAll(/^create table (\S+) \($/gm)].map(([, name]) => name);
   assert.ok(tables.length > 0);

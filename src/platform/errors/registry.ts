@@ -13,7 +13,7 @@ export interface ErrorEntry {
 }
 
 /**
- * All errors of the public API; a code is never reused or renamed. `npm run docs:write` generates docs/errors.md and a
+ * All errors of the public API; a code is never reused or renamed. `npm run generate -- docs` generates docs/errors.md and a
  * table of docs/contract.md from it; the OpenAPI document lists the same codes.
  */
 export const ERRORS = {

@@ -153,11 +153,7 @@ export function createLoggerTo(
   return loggerTo(visibleLines(destination), level, onInfo);
 }
 
-function loggerTo(
-  destination: DestinationStream,
-  level: string,
-  onInfo?: (message: string) => void,
-): Logger {
+function loggerTo(destination: DestinationStream, level: string, onInfo?: (message: string) => void): Logger {
   const log: Logger = pino(
     {
       level,
