@@ -6,11 +6,11 @@ const PLATFORM = {
   "platform/runtime": ["platform/errors"],
   "platform/telemetry": ["platform/errors", "platform/runtime"],
   "platform/db": ["platform/errors", "platform/telemetry", "platform/runtime"],
-  "platform/http": ["platform/errors", "platform/db", "platform/runtime", "platform/telemetry", "service-context.ts"],
+  "platform/http": ["platform/errors", "platform/db", "platform/runtime", "platform/telemetry"],
 };
 const FEATURES = {
-  identity: ["console", "certification/note-wire.ts", "config.ts"],
-  ingest: ["identity", "backfill/admission.ts", "certification/note-wire.ts"],
+  identity: ["console", "config.ts"],
+  ingest: ["identity"],
   apply: ["ingest", "identity/audit.ts"],
   query: ["ingest", "apply", "identity", "console"],
   settings: ["apply/state", "identity", "console"],
@@ -23,12 +23,12 @@ const FEATURES = {
   operations: ["config.ts", "ingest", "apply", "query", "insight", "settings", "retention", "privacy", "webhooks", "backfill", "identity", "console"],
   export: ["ingest", "apply", "query", "insight", "identity/audit.ts"],
   partner: ["identity/local-clients.ts", "identity/cli", "config.ts"],
-  console: ["identity", "query", "webhooks/address-rules.ts"],
+  console: ["identity", "query"],
   cli: ["config.ts", "identity", "ingest/log/payload-keys.ts", "operations/backup/backup-error.ts"],
   openapi: ["identity", "ingest", "query", "insight", "backfill", "webhooks", "certification"],
   documentation: ["openapi"],
 };
-const COMMON = [...Object.keys(PLATFORM), "cli", "service-context.ts"];
+const COMMON = [...Object.keys(PLATFORM), "cli"];
 const pattern = (entry) => (entry.endsWith(".ts") ? `^src/${entry}$` : `^src/${entry}/`);
 const layer = (from, to) => ({
   name: `${from}-imports-only-what-is-listed`,

@@ -1,5 +1,6 @@
 import type pg from "pg";
 import type { Resource } from "#contract/resource.ts";
+import type { Admitted, BackfillGate } from "../ingest/data-context.ts";
 import { readStatement } from "../platform/db/statement.ts";
 import { ServiceError } from "../platform/errors/registry.ts";
 import { type Backfill, findBackfill } from "./backfill.ts";
@@ -19,18 +20,8 @@ const WAITING_BATCHES_MAX = 16;
 const IN_FLIGHT_MAX = 2;
 const RETRY_AFTER_SECONDS = 1;
 
-/** An admitted batch. */
-export interface Admitted {
-  readonly clientCode: string;
-  readonly propertyCode: string;
-  /** Rejects as `admit` if the backfill has ended: the body may have taken minutes to arrive. */
-  stillOpen(): Promise<unknown>;
-  /** Must be called once, when the batch is answered. */
-  done(): void;
-}
-
 /** Admits backfill batches before their body is read: only of the client's open backfills, and limited in number. One per thread. */
-export class BackfillAdmission {
+export class BackfillAdmission implements BackfillGate {
   readonly #pool: pg.Pool;
   readonly #known = new Map<string, { readonly backfill: Backfill; readonly until: number }>();
   readonly #inFlight = new Map<string, number>();

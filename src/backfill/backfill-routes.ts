@@ -11,9 +11,10 @@ import {
   refuseEmpty,
 } from "../identity/authorize.ts";
 import { hasScope, type Principal, permits, writeScopeOf } from "../identity/permissions.ts";
-import { receiveForm, receiveFormBytes } from "../identity/receive-form.ts";
+import { type FormContext, receiveForm, receiveFormBytes } from "../identity/receive-form.ts";
 import { readFor } from "../platform/db/connection.ts";
 import { ServiceError } from "../platform/errors/registry.ts";
+import type { ClientSemaphores } from "../platform/http/client-semaphores.ts";
 import { jsonAnswer, jsonContent, tokenOperation } from "../platform/http/openapi/errors.ts";
 import { ratedHeadersOf } from "../platform/http/openapi/headers.ts";
 import { type Operation, type Parameter, type PathItem, schemaOf } from "../platform/http/openapi/model.ts";
@@ -22,8 +23,7 @@ import { readPaging } from "../platform/http/page-cursors.ts";
 import { readingFor } from "../platform/http/reader.ts";
 import { DefinedParameters } from "../query/defined-parameters.ts";
 import { PAGE_PARAMETERS, query } from "../query/openapi/read-parameters.ts";
-import { mayRead } from "../query/property.ts";
-import type { HttpContext } from "../service-context.ts";
+import { mayRead, type ReadContext } from "../query/property.ts";
 import {
   BACKFILL_POSITION,
   type Backfill,
@@ -52,8 +52,18 @@ const READ_SCOPES = ["read", ...WRITE_SCOPES] as const;
 /** Every 100 records that a query reads from the log cost one request, as for a batch. */
 const RECORDS_PER_REQUEST = 100;
 
+/** What the routes of backfills work with, created once per thread. */
+export interface BackfillContext extends ReadContext, FormContext {
+  /** A small separate pool for insights and backfills. */
+  readonly questions: pg.Pool;
+  /** One insight or backfill query per client and thread at a time, each using one connection of the pool. */
+  readonly querySemaphores: ClientSemaphores;
+  /** One slot for backfill queries of all clients, within each client's slot, so that a connection always remains for insights. */
+  readonly backfillSemaphore: ClientSemaphores;
+}
+
 interface Asked {
-  readonly context: HttpContext;
+  readonly context: BackfillContext;
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
   /** As last checked. */
@@ -348,7 +358,7 @@ export function backfillOperations(): Record<string, PathItem> {
 /** `get`: reads a client's backfills. `post`: opens, closes or abandons one. */
 export function registerBackfillRoutes(
   app: FastifyInstance,
-  context: HttpContext,
+  context: BackfillContext,
   method: Route["method"],
 ): void {
   const onRequest = authorize(context, method === "get" ? READ_SCOPES : WRITE_SCOPES);

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from "fastify";
-import { authorize, authorizeAgain } from "../identity/authorize.ts";
+import type pg from "pg";
+import { type AdmissionContext, authorize, authorizeAgain } from "../identity/authorize.ts";
 import type { Principal } from "../identity/permissions.ts";
 import { EXAMPLE_CLIENT, EXAMPLE_PROPERTY } from "../ingest/openapi/record-examples.ts";
 import { readFor } from "../platform/db/connection.ts";
@@ -21,13 +22,13 @@ import {
 } from "../platform/http/openapi/schema.ts";
 import { checkOrder } from "../platform/http/read-parameters.ts";
 import { readingFor } from "../platform/http/reader.ts";
-import { SemaphoreFull } from "../platform/runtime/semaphore.ts";
+import { type Semaphore, SemaphoreFull } from "../platform/runtime/semaphore.ts";
 import { DefinedParameters } from "../query/defined-parameters.ts";
 import { instant, query } from "../query/openapi/read-parameters.ts";
-import type { HttpContext } from "../service-context.ts";
 import { findCertification } from "./certification.ts";
 import { readReport } from "./read-report.ts";
 import { CHECKLIST } from "./report.ts";
+import type { WireNotes } from "./wire-notes.ts";
 
 const BUSY_RETRY_SECONDS = 5;
 const PATH = "/api/public/v1/certification";
@@ -161,8 +162,20 @@ function refuseFull(error: unknown): never {
   });
 }
 
+/** What certification works with, created once per thread. */
+export interface CertificationContext {
+  readonly pool: pg.Pool;
+  /** Protocol events of clients under certification. */
+  readonly wireNotes: WireNotes;
+  /** Reports are read one at a time; clients take turns. */
+  readonly reports: Semaphore;
+}
+
 /** Adds the route for the client's own certification, with the scope `read`. */
-export function registerCertificationRoute(app: FastifyInstance, context: HttpContext): void {
+export function registerCertificationRoute(
+  app: FastifyInstance,
+  context: CertificationContext & AdmissionContext,
+): void {
   const { pool, wireNotes, reports } = context;
   app.get(PATH, { onRequest: authorize(context, "read") }, async (request, reply) => {
     const { clientId } = request.principal as Principal;

@@ -15,6 +15,7 @@ import {
   listCertifications,
   openCertification,
 } from "./certification.ts";
+import type { CertificationContext } from "./certification-route.ts";
 import { readReport } from "./read-report.ts";
 import { htmlOf } from "./render.ts";
 import { CHECKLIST, type Report } from "./report.ts";
@@ -39,7 +40,7 @@ async function requireOne(
 
 /** As for the client: events of other threads are visible from the next request on. */
 async function reportOf(
-  { context: { pool, wireNotes } }: ConsoleParts,
+  { context: { pool, wireNotes } }: ConsoleParts<CertificationContext>,
   certification: Certification,
   since?: string,
 ): Promise<Report> {
@@ -48,7 +49,7 @@ async function reportOf(
 }
 
 async function describe(
-  parts: ConsoleParts,
+  parts: ConsoleParts<CertificationContext>,
   asked: Pick<Asked, "operator" | "named">,
   since?: string,
 ): Promise<CertificationAnswer> {
@@ -64,7 +65,10 @@ function propertyOf(text: string | undefined): Grant | undefined {
   return property;
 }
 
-async function start(parts: ConsoleParts, { body, operator }: Form): Promise<CertificationAnswer> {
+async function start(
+  parts: ConsoleParts<CertificationContext>,
+  { body, operator }: Form,
+): Promise<CertificationAnswer> {
   const clientId = body.requiredText("clientId");
   const property = propertyOf(body.text("property"));
   const terms = { ...DEFAULT_TERMS, days: body.count("days") ?? DEFAULT_TERMS.days, property };
@@ -72,7 +76,7 @@ async function start(parts: ConsoleParts, { body, operator }: Form): Promise<Cer
   return describe(parts, { operator, named: { certificationId } });
 }
 
-async function finish(parts: ConsoleParts, form: Form): Promise<CertificationAnswer> {
+async function finish(parts: ConsoleParts<CertificationContext>, form: Form): Promise<CertificationAnswer> {
   const { clientId, isOpen } = await requireOne(parts, form);
   if (!isOpen || !(await endCertification(adminOf(parts, form.operator), clientId)))
     throw new ConsoleError("bellhop.console.Conflict", { message: "This certification has already ended." });
@@ -80,10 +84,13 @@ async function finish(parts: ConsoleParts, form: Form): Promise<CertificationAns
 }
 
 /** Adds the console's equivalents of `bellhop certify`. */
-export function addCertificationRoutes(scope: FastifyInstance, parts: ConsoleParts): void {
+export function addCertificationRoutes(
+  scope: FastifyInstance,
+  parts: ConsoleParts<CertificationContext>,
+): void {
   const { pool, reports } = parts.context;
   // Reports share a separate concurrency limit, so that they do not delay other queries.
-  const reporting: ConsoleParts = { ...parts, questions: reports };
+  const reporting = { ...parts, questions: reports };
   const listed = ["clientId", "state", "limit", "cursor"];
   type List = Promise<Page<CertificationItem>>;
   addQuestion(scope, parts, "read-data", "certifications", listed, async ({ query, operator }): List => {

@@ -193,7 +193,7 @@ function seenRecord(
 }
 
 /**
- * The report of a certification, now or in a span. May need tens of megabytes, so the service limits concurrency by `HttpContext.reports`.
+ * The report of a certification, now or in a span. May need tens of megabytes, so the service limits concurrency by `CertificationContext.reports`.
  */
 export async function readReport(
   pool: pg.Pool,

@@ -1,13 +1,14 @@
 import type { FastifyReply } from "fastify";
+import type pg from "pg";
 import type { AuthAdmin } from "../identity/admin.ts";
 import type { AuthInternals } from "../identity/authenticator.ts";
 import type { LoginParts } from "../identity/login.ts";
 import type { OperatorSession } from "../identity/operators.ts";
 import type { SingleSignOn } from "../identity/single-sign-on.ts";
 import { isLoopback } from "../platform/http/networks.ts";
+import type { CursorContext } from "../platform/http/page-cursors.ts";
+import type { SmallBodyContext } from "../platform/http/receive-body.ts";
 import type { Semaphore } from "../platform/runtime/semaphore.ts";
-import type { HttpContext } from "../service-context.ts";
-import type { AddressRules } from "../webhooks/address-rules.ts";
 
 export interface SessionCookie {
   readonly name: string;
@@ -54,8 +55,14 @@ export function readCookie(header: string | undefined, name: string): string | u
   return values.length === 1 ? values[0] : undefined;
 }
 
-export interface ConsoleParts {
-  readonly context: HttpContext;
+/** What the console's own routes work with, created once per thread. */
+export interface ConsoleContext extends CursorContext, SmallBodyContext {
+  readonly pool: pg.Pool;
+}
+
+/** `More`: what a feature's console routes work with beside. */
+export interface ConsoleParts<More = unknown> {
+  readonly context: ConsoleContext & More;
   readonly internals: AuthInternals;
   readonly login: LoginParts;
   /** Undefined if no provider is configured. */
@@ -64,7 +71,6 @@ export interface ConsoleParts {
   readonly questions: Semaphore;
   /** Limits concurrent changes. Operators take turns. */
   readonly changes: Semaphore;
-  readonly webhookRules: AddressRules;
   /** Known once the service listens. */
   baseUrl(): string;
   /** Undefined if logins are not possible. */

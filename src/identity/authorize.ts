@@ -1,9 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from "fastify";
-import { waitAfterTooMany } from "../certification/note-wire.ts";
 import { ServiceError } from "../platform/errors/registry.ts";
-import type { HttpContext } from "../service-context.ts";
-import type { BearerResult, RateResult } from "./authenticator.ts";
+import type { Authenticator, BearerResult, RateLimiter, RateResult } from "./authenticator.ts";
 import { hasScope, type Principal } from "./permissions.ts";
 
 declare module "fastify" {
@@ -13,6 +11,16 @@ declare module "fastify" {
     /** Set by `authorize`, for `authorizeAgain`. */
     authorized?: { readonly scopes: readonly string[]; readonly version: number };
   }
+}
+
+/** What requests of clients are authenticated, authorised and limited with. */
+export interface AdmissionContext {
+  readonly authenticator: Pick<Authenticator, "verifyBearer" | "verifyAgain">;
+  readonly rateLimiter: RateLimiter;
+  /** The number of nodes for this kind of request, including this one. */
+  nodes(role: "accept" | "read"): number;
+  /** Told of every 429 for a client's rate. Returns the wait in seconds that the answer asks for, which may be longer. */
+  waitAfterTooMany(principal: Principal, retryAfterSeconds: number): number;
 }
 
 /** A response with an empty body (spec section 5, rule 8); WWW-Authenticate states the reason (RFC 6750 section 3.1). */
@@ -93,27 +101,27 @@ export type Admission =
  * Checks a request in the contract's order: 401 no token, 403 invalid token, 403 scope (any of several suffices), 429 rate. Takes one
  * request from the rate, which is divided among the nodes that serve this kind of request.
  */
-export function admit(context: HttpContext, scopes: readonly string[], bearer: BearerResult): Admission {
+export function admit(context: AdmissionContext, scopes: readonly string[], bearer: BearerResult): Admission {
   if (bearer.kind === "absent") return { kind: "refused", refusal: NO_TOKEN };
   if (bearer.kind === "invalid") return { kind: "refused", refusal: BAD_TOKEN };
   const { principal } = bearer;
   if (!scopes.some((scope) => hasScope(principal, scope))) {
     return { kind: "refused", refusal: lacksScope(scopes) };
   }
-  const { clientId, requestRate, requestBurst, certificationId } = principal;
+  const { clientId, requestRate, requestBurst } = principal;
   // The first scope determines the kind of request.
   const nodes = context.nodes(READING.has(scopes[0] ?? "") ? "read" : "accept");
   const rate = context.rateLimiter.take(clientId, requestRate, requestBurst, nodes);
   if (rate.allowed) return { kind: "admitted", principal, rate };
   const error = new ServiceError("bellhop.http.RateLimitExceeded", {
-    retryAfterSeconds: waitAfterTooMany(context, certificationId, rate.retryAfterSeconds),
+    retryAfterSeconds: context.waitAfterTooMany(principal, rate.retryAfterSeconds),
   });
   return { kind: "limited", principal, rate, error };
 }
 
 /** Verifies a request's bearer token. More than one Authorization header is an error. */
 export function verifyBearer(
-  { authenticator }: HttpContext,
+  { authenticator }: AdmissionContext,
   { authorization }: IncomingHttpHeaders,
 ): BearerResult | Promise<BearerResult> {
   return authenticator.verifyBearer(authorization === undefined ? undefined : [authorization]);
@@ -123,7 +131,7 @@ export function verifyBearer(
  * Creates a hook that runs `admit` before the body is read and sets `request.principal`. Synchronous if the token is cached, as it nearly
  * always is.
  */
-export function authorize(context: HttpContext, scope: string | readonly string[]) {
+export function authorize(context: AdmissionContext, scope: string | readonly string[]) {
   const scopes = typeof scope === "string" ? [scope] : scope;
   return (request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction): void => {
     const settle = (known: BearerResult) => {
@@ -153,7 +161,7 @@ export function authorize(context: HttpContext, scope: string | readonly string[
  * Checks token and scope again after a long step, such as the body, and sets `request.principal` as of now. Throws EmptyRefusal. Grants
  * are the caller's to check.
  */
-export async function authorizeAgain(context: HttpContext, request: FastifyRequest): Promise<Principal> {
+export async function authorizeAgain(context: AdmissionContext, request: FastifyRequest): Promise<Principal> {
   const { principal, authorized } = request;
   if (principal === undefined || authorized === undefined) throw NO_TOKEN;
   const current = await principalAgain(context, principal, authorized.version, authorized.scopes);
@@ -163,7 +171,7 @@ export async function authorizeAgain(context: HttpContext, request: FastifyReque
 
 /** The principal as of now. Throws EmptyRefusal if its token was revoked or has none of the scopes. */
 export function principalAgain(
-  { authenticator }: HttpContext,
+  { authenticator }: AdmissionContext,
   principal: Principal,
   version: number,
   scopes: readonly string[],

@@ -1,8 +1,10 @@
 import type { FastifyRequest } from "fastify";
 import { ServiceError } from "../platform/errors/registry.ts";
-import { checkMediaType, receiveSmallBody } from "../platform/http/receive-body.ts";
-import type { HttpContext } from "../service-context.ts";
-import { authorizeAgain } from "./authorize.ts";
+import { checkMediaType, receiveSmallBody, type SmallBodyContext } from "../platform/http/receive-body.ts";
+import { type AdmissionContext, authorizeAgain } from "./authorize.ts";
+
+/** What small JSON bodies of clients are received with. */
+export interface FormContext extends SmallBodyContext, AdmissionContext {}
 
 /** Limit for bodies other than batches. */
 const FORM_BYTES_MAX = 65_536;
@@ -12,7 +14,7 @@ function invalid(message: string, cause?: unknown): ServiceError {
 }
 
 /** The bytes of a small JSON body; empty if there is no body. Throws ServiceError, and EmptyRefusal if the permission ended meanwhile. */
-export async function receiveFormBytes(context: HttpContext, request: FastifyRequest): Promise<Buffer> {
+export async function receiveFormBytes(context: FormContext, request: FastifyRequest): Promise<Buffer> {
   const { headers } = request;
   const isThere = headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
   if (isThere) checkMediaType(headers["content-type"]);
@@ -23,7 +25,7 @@ export async function receiveFormBytes(context: HttpContext, request: FastifyReq
 
 /** The fields of a small JSON object; none if there is no body. Throws ServiceError, also for a field that is not `allowed`. */
 export async function receiveForm(
-  context: HttpContext,
+  context: FormContext,
   request: FastifyRequest,
   allowed: readonly string[],
 ): Promise<Readonly<Record<string, unknown>>> {

@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ServiceError } from "../platform/errors/registry.ts";
 import { createLoggerTo } from "../platform/telemetry/log.ts";
-import type { HttpContext } from "../service-context.ts";
+import type { DataContext } from "./data-context.ts";
 import { checkReady } from "./pipeline.ts";
 
 test("refusals for lack of disk space take little space in the log, which may be on that disk", () => {
   let error: ServiceError | undefined;
-  const context = { blockedReason: () => "The disk is almost full." } as HttpContext;
+  const context = { blockedReason: () => "The disk is almost full." } as DataContext;
   assert.throws(
     () => checkReady(context),
     (thrown) => {

@@ -14,8 +14,6 @@ import { letterOf, RESOURCES, type Resource, type ResourceLetter } from "#contra
 import { CODE_CHARACTERS_MAX } from "#contract/schema/field.ts";
 import { quoted, type Violation } from "#contract/violation.ts";
 import { latestSourceTime } from "#contract/walk-value.ts";
-import type { Admitted } from "../backfill/admission.ts";
-import { noteAccepted, noteRefusal } from "../certification/note-wire.ts";
 import { recordAudit } from "../identity/audit.ts";
 import type { BearerResult, RateResult } from "../identity/authenticator.ts";
 import {
@@ -37,13 +35,13 @@ import { pathOf } from "../platform/http/route-index.ts";
 import { noWaits, type RequestWaits } from "../platform/telemetry/log.ts";
 import type { Metrics } from "../platform/telemetry/metrics.ts";
 import { packTraceContext } from "../platform/telemetry/telemetry.ts";
-import type { HttpContext } from "../service-context.ts";
+import type { Admitted, DataContext } from "./data-context.ts";
 import { findAccepted } from "./log/accept-log.ts";
 import type { RejectedRecord, Submission, SubmittedRecord } from "./log/log-writer-session.ts";
 import { type CheckedBatch, type RedactionList, redactBatch } from "./redact.ts";
 
 /** The steps of a POST to a data endpoint, in the order of the contract. A step adds its results to the post or throws a refusal. */
-const STEPS: readonly ((context: HttpContext, post: DataPost) => Promise<void> | void)[] = [
+const STEPS: readonly ((context: DataContext, post: DataPost) => Promise<void> | void)[] = [
   checkFraming, // 400, and the connection is closed
   authenticate, // 401 no bearer token, 403 invalid token
   limitRate, // 403 scope, 429
@@ -63,7 +61,7 @@ const STEPS: readonly ((context: HttpContext, post: DataPost) => Promise<void> |
 ];
 
 /** Resolves once the batch is durable, with its id in `post.acceptedRequestId`. Throws EmptyRefusal or an error for `asServiceError`. */
-async function acceptPost(context: HttpContext, post: DataPost): Promise<void> {
+async function acceptPost(context: DataContext, post: DataPost): Promise<void> {
   try {
     for (const step of STEPS) {
       const pending = step(context, post);
@@ -113,11 +111,11 @@ interface Answer {
  * functions for errors, log lines, traces and headers with Fastify's routes.
  */
 export class DataEndpoints {
-  readonly #context: HttpContext;
+  readonly #context: DataContext;
   readonly #requestLog: RequestLog;
   readonly #endpoints: ReadonlyMap<string, Endpoint>;
 
-  constructor(context: HttpContext, requestLog: RequestLog) {
+  constructor(context: DataContext, requestLog: RequestLog) {
     this.#context = context;
     this.#endpoints = new Map(
       RESOURCES.map((resource) => {
@@ -168,11 +166,11 @@ export class DataEndpoints {
   #refusal(post: DataPost, thrown: unknown): Answer {
     if (thrown instanceof EmptyRefusal) {
       const { status, challenge } = thrown;
-      noteRefusal(this.#context, post, { status, code: "foreign-property" });
+      this.#context.batchWatch.refused(post, { status, code: "foreign-property" });
       return { status, fields: ["www-authenticate", challenge, "content-length", "0"], body: "" };
     }
     const error = reportError(this.#context, post.id, thrown);
-    noteRefusal(this.#context, post, error);
+    this.#context.batchWatch.refused(post, error);
     const body = JSON.stringify(errorBody(error));
     const fields = ["content-type", JSON_TYPE, "content-length", String(Buffer.byteLength(body))];
     const retryAfter = retryAfterOf(error);
@@ -358,7 +356,7 @@ type RequestCost = (bytes: number, all?: RecordTotals, unusable?: RecordTotals) 
  * Charges the cost of a batch as its bytes are announced and arrive, and once its records are known. A batch is not refused for its
  * own cost, but delays those that follow it.
  */
-function requestCost({ nodes, rateLimiter }: HttpContext, principal: Principal): RequestCost {
+function requestCost({ nodes, rateLimiter }: DataContext, principal: Principal): RequestCost {
   const { clientId, requestRate, requestBurst } = principal;
   // The request itself was counted on admission.
   let counted = 1;
@@ -604,12 +602,12 @@ function found<Found>(value: Found | undefined): Found {
   return value;
 }
 
-function checkFraming(_context: HttpContext, { raw }: DataPost): void {
+function checkFraming(_context: DataContext, { raw }: DataPost): void {
   const fault = faultOf(raw);
   if (fault !== undefined) throw fault;
 }
 
-function authenticate(context: HttpContext, post: DataPost): Promise<void> | undefined {
+function authenticate(context: DataContext, post: DataPost): Promise<void> | undefined {
   const bearer = verifyBearer(context, post.raw.headers);
   if (bearer instanceof Promise) {
     return bearer
@@ -624,7 +622,7 @@ function authenticate(context: HttpContext, post: DataPost): Promise<void> | und
   return undefined;
 }
 
-function limitRate(context: HttpContext, post: DataPost): void {
+function limitRate(context: DataContext, post: DataPost): void {
   const admission = admit(context, [post.endpoint.scope], post.bearer);
   if (admission.kind === "refused") throw admission.refusal;
   const { principal, rate } = admission;
@@ -634,12 +632,12 @@ function limitRate(context: HttpContext, post: DataPost): void {
   post.trace = beginTrace(context.tracer, post.raw.headers["traceparent"], post.startedAtMs);
 }
 
-function readHeaders(_context: HttpContext, post: DataPost): void {
+function readHeaders(_context: DataContext, post: DataPost): void {
   checkMediaType(post.raw.headers["content-type"]);
   post.parameters = readHeaderParameters(post.raw);
 }
 
-export function checkReady(context: HttpContext): void {
+export function checkReady(context: DataContext): void {
   const blocked = context.blockedReason();
   if (blocked === undefined) return;
   throw new ServiceError("bellhop.accept.Unavailable", {
@@ -649,7 +647,7 @@ export function checkReady(context: HttpContext): void {
   });
 }
 
-function admitBackfill(context: HttpContext, post: DataPost): Promise<void> | undefined {
+function admitBackfill(context: DataContext, post: DataPost): Promise<void> | undefined {
   const { backfillId } = found(post.parameters);
   if (backfillId === null) return undefined;
   const { clientId } = found(post.principal);
@@ -674,11 +672,11 @@ function whileOpen(post: DataPost, asking: Promise<unknown>): Promise<void> {
   return countDatabase(post.waits, handled);
 }
 
-function readmitBackfill(_context: HttpContext, post: DataPost): Promise<void> | undefined {
+function readmitBackfill(_context: DataContext, post: DataPost): Promise<void> | undefined {
   return post.backfill && whileOpen(post, post.backfill.stillOpen());
 }
 
-async function receive(context: HttpContext, post: DataPost): Promise<void> {
+async function receive(context: DataContext, post: DataPost): Promise<void> {
   const principal = found(post.principal);
   const cost = requestCost(context, principal);
   post.cost = cost;
@@ -695,13 +693,13 @@ function charge(post: DataPost, result: RateResult | undefined): void {
   if (result !== undefined) post.rate = { of: found(post.principal), result };
 }
 
-function readRecords(context: HttpContext, post: DataPost): Promise<void> | undefined {
+function readRecords(context: DataContext, post: DataPost): Promise<void> | undefined {
   return whenKnown(context.redactions.current(), (settings) => readRecordsBy(settings, context, post));
 }
 
 function readRecordsBy(
   settings: RedactionList,
-  context: HttpContext,
+  context: DataContext,
   post: DataPost,
 ): Promise<void> | undefined {
   const { resource } = post.endpoint;
@@ -726,7 +724,7 @@ function readRecordsBy(
   return whenKnown(reading, settle);
 }
 
-function refuseForeign(context: HttpContext, post: DataPost): Promise<void> | undefined {
+function refuseForeign(context: DataContext, post: DataPost): Promise<void> | undefined {
   const { foreign, misplaced } = found(post.batch);
   if (foreign !== undefined) {
     const refuse = () => {
@@ -738,7 +736,7 @@ function refuseForeign(context: HttpContext, post: DataPost): Promise<void> | un
   return undefined;
 }
 
-function validateRecords(context: HttpContext, post: DataPost): Promise<void> | undefined {
+function validateRecords(context: DataContext, post: DataPost): Promise<void> | undefined {
   const { preferenceApplied, idempotencyKey } = found(post.parameters);
   const hint = () => (preferenceApplied === null ? misspeltHandling(post.raw.headers) : "");
   try {
@@ -752,23 +750,23 @@ function validateRecords(context: HttpContext, post: DataPost): Promise<void> | 
 }
 
 /** Repeats the answer of a batch accepted before under this key, although a setting would refuse it now or its backfill has ended. */
-async function repeatAnswer(context: HttpContext, post: DataPost, refusal: unknown): Promise<void> {
+async function repeatAnswer(context: DataContext, post: DataPost, refusal: unknown): Promise<void> {
   await fingerprint(context, post);
-  const { clientId, certificationId } = found(post.principal);
+  const { clientId } = found(post.principal);
   const finding = findAccepted(context.pool, clientId, post.idempotency);
   const requestId = await countDatabase(post.waits, finding);
   if (requestId === undefined) throw refusal;
   post.acceptedRequestId = requestId;
-  if (certificationId != null) noteAccepted(context, post, { requestId, repeated: true });
+  context.batchWatch.accepted(post, { requestId, repeated: true });
   post.endpoint.meter.repeated();
 }
 
-function registerProperties(context: HttpContext, post: DataPost): Promise<void> | undefined {
+function registerProperties(context: DataContext, post: DataPost): Promise<void> | undefined {
   const registering = context.properties.register(found(post.principal).clientId, found(post.kept).records);
   return registering && countDatabase(post.waits, registering);
 }
 
-function fingerprint(_context: HttpContext, post: DataPost): Promise<void> | undefined {
+function fingerprint(_context: DataContext, post: DataPost): Promise<void> | undefined {
   const { idempotencyKey: key, lenient, backfillId } = found(post.parameters);
   if (key === null) return undefined;
   // Includes the backfill: otherwise a repeated key would make one backfill claim the batch of another.
@@ -779,7 +777,7 @@ function fingerprint(_context: HttpContext, post: DataPost): Promise<void> | und
   });
 }
 
-function redact(context: HttpContext, post: DataPost): Promise<void> | undefined {
+function redact(context: DataContext, post: DataPost): Promise<void> | undefined {
   return whenKnown(context.redactions.current(), (redactions) =>
     whenKnown(redactBatch(post.endpoint.resource, found(post.kept), redactions), (kept) => {
       post.kept = kept;
@@ -787,7 +785,7 @@ function redact(context: HttpContext, post: DataPost): Promise<void> | undefined
   );
 }
 
-function authorizeAgain(context: HttpContext, post: DataPost): Promise<void> | undefined {
+function authorizeAgain(context: DataContext, post: DataPost): Promise<void> | undefined {
   const { principal, bearer, endpoint } = post;
   if (principal === undefined || bearer.kind !== "ok") return undefined;
   const known = principalAgain(context, principal, bearer.version, [endpoint.scope]);
@@ -808,7 +806,7 @@ function authorizeAgain(context: HttpContext, post: DataPost): Promise<void> | u
 const LARGE_RECORDS = 2_000;
 const LARGE_BYTES = 4 * 1_048_576;
 
-async function append(context: HttpContext, post: DataPost): Promise<void> {
+async function append(context: DataContext, post: DataPost): Promise<void> {
   const { trace, waits, parameters } = post;
   const { letter, meter } = post.endpoint;
   const { lenient, correlationId, replyTo, backfillId } = found(parameters);
@@ -834,7 +832,7 @@ async function append(context: HttpContext, post: DataPost): Promise<void> {
   waits.logWriter = acceptance.flushedAt - startedAt;
   waits.flush = performance.now() - acceptance.flushedAt;
   post.acceptedRequestId = acceptance.requestId;
-  if (post.principal?.certificationId != null) noteAccepted(context, post, acceptance);
+  context.batchWatch.accepted(post, acceptance);
   if (acceptance.repeated) meter.repeated();
   else meter.accepted(records.length, rejected.length, post.bodyBytes);
 }
@@ -854,7 +852,7 @@ function cutCode(code: string | undefined): string | undefined {
 }
 
 async function auditForeign(
-  context: HttpContext,
+  context: DataContext,
   { endpoint: { resource }, principal }: DataPost,
   { index, clientCode, propertyCode }: ForeignRecord,
 ) {

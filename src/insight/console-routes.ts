@@ -24,7 +24,7 @@ import { IntakeMeter } from "./console/intake.ts";
 import { answerPortfolio } from "./console/portfolio.ts";
 import { listClientCodes, nightsBetween, readCalendar } from "./console/properties.ts";
 import { readAttention, search, searchAmongProperties } from "./console/search.ts";
-import { registerInsightRoutes } from "./insight-routes.ts";
+import { type InsightContext, registerInsightRoutes } from "./insight-routes.ts";
 import { PORTFOLIO_NIGHTS, type PortfolioNights } from "./property-figures.ts";
 
 /** A principal for the operator, with the scope `insight:read` and a grant for the requested property if it is in the operator's scope. */
@@ -49,7 +49,7 @@ function principalOf(parts: ConsoleParts, request: FastifyRequest): Principal {
 }
 
 /** Serves the partners' insights to operators. */
-export function addInsightRoutes(scope: FastifyInstance, parts: ConsoleParts): void {
+export function addInsightRoutes(scope: FastifyInstance, parts: ConsoleParts<InsightContext>): void {
   registerInsightRoutes(scope, parts.context, {
     path: `${CONSOLE_API}/insight`,
     onRequest: async (request: FastifyRequest) => {

@@ -13,11 +13,11 @@ import { readFor } from "../platform/db/connection.ts";
 import { namedStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
 import { ServiceError } from "../platform/errors/registry.ts";
-import { readPaging } from "../platform/http/page-cursors.ts";
+import type { ClientSemaphores } from "../platform/http/client-semaphores.ts";
+import { type CursorContext, readPaging } from "../platform/http/page-cursors.ts";
 import type { Position } from "../platform/http/position.ts";
 import { type ReadingTime, readingFor } from "../platform/http/reader.ts";
-import { findProperty, mayRead } from "../query/property.ts";
-import type { HttpContext } from "../service-context.ts";
+import { findProperty, mayRead, type ReadContext } from "../query/property.ts";
 import { type PropertySettings, settingsOf } from "../settings/property-settings.ts";
 import { daysOf } from "./days-of-answer.ts";
 import type { Insight, InsightResult } from "./insight.ts";
@@ -73,8 +73,15 @@ async function ask(
   return { result: typeof answer === "function" ? await answer() : answer, ...queryContext };
 }
 
+/** What insights are answered with, created once per thread. */
+export interface InsightContext extends CursorContext {
+  readonly pool: pg.Pool;
+  /** A small separate pool for insights and backfills. */
+  readonly questions: pg.Pool;
+}
+
 async function answer(
-  context: HttpContext,
+  context: InsightContext,
   insight: Insight,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -129,7 +136,14 @@ const QUESTION_TIME: ReadingTime = {
   error: () => new ServiceError("bellhop.insight.TimedOut", { retryAfterSeconds: 5 }),
 };
 
-function partnerAccess(context: HttpContext): InsightAccess {
+/** Also what partners take turns by. */
+export interface PartnerInsightContext extends InsightContext, ReadContext {
+  /** One insight or backfill query per client and thread at a time, each using one connection of the pool. */
+  readonly querySemaphores: ClientSemaphores;
+}
+
+/** For partners with the scope `insight:read`. */
+export function partnerAccess(context: PartnerInsightContext): InsightAccess {
   const onRequest = authorize(context, "insight:read");
   return {
     path: INSIGHT_PATH,
@@ -152,11 +166,11 @@ function refuseLarge(error: unknown): never {
   throw new ServiceError("bellhop.insight.TooLarge", { message: error.message });
 }
 
-/** Adds a `GET` route for every insight; by default for partners with the scope `insight:read`. */
+/** Adds a `GET` route for every insight. */
 export function registerInsightRoutes(
   app: FastifyInstance,
-  context: HttpContext,
-  { path, config = {}, onRequest, run }: InsightAccess = partnerAccess(context),
+  context: InsightContext,
+  { path, config = {}, onRequest, run }: InsightAccess,
 ): void {
   for (const insight of INSIGHTS)
     app.get(`${path}/${insight.name}`, { config, onRequest }, (request, reply) => {

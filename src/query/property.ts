@@ -1,13 +1,14 @@
 import type { FastifyRequest } from "fastify";
+import type pg from "pg";
 import type { ResourceLetter } from "#contract/resource.ts";
 import type { PropertyCodes } from "../console/answers.ts";
 import { recordAudit } from "../identity/audit.ts";
-import { authorizeAgain, lacksGrant } from "../identity/authorize.ts";
+import { type AdmissionContext, authorizeAgain, lacksGrant } from "../identity/authorize.ts";
 import { type Principal, permits } from "../identity/permissions.ts";
 import { namedStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
+import type { CursorContext } from "../platform/http/page-cursors.ts";
 import { invalidParameter } from "../platform/http/read-parameters.ts";
-import type { HttpContext } from "../service-context.ts";
 
 const findPropertyStatement = namedStatement(
   "read-find-property",
@@ -31,12 +32,17 @@ export async function findProperty(
 
 export type { PropertyCodes };
 
+/** What routes that clients read by work with. */
+export interface ReadContext extends AdmissionContext, CursorContext {
+  readonly pool: pg.Pool;
+}
+
 /**
  * Whether the client may read this property; refusals are audited. Checked before any lookup, so that the answer does not disclose whether
  * it exists.
  */
 export async function mayRead(
-  context: HttpContext,
+  context: Pick<ReadContext, "pool">,
   principal: Principal,
   codes: PropertyCodes,
 ): Promise<boolean> {
@@ -50,7 +56,7 @@ export async function mayRead(
 
 /** Checks token, scope and grant again after a long step. Throws EmptyRefusal. */
 export async function authorizeReadAgain(
-  context: HttpContext,
+  context: ReadContext,
   request: FastifyRequest,
   codes?: PropertyCodes,
 ): Promise<void> {

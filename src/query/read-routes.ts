@@ -12,7 +12,6 @@ import type { Answer, Operation, PathItem } from "../platform/http/openapi/model
 import { type Paging, readPaging } from "../platform/http/page-cursors.ts";
 import { isUuid, type Position, type PositionShape } from "../platform/http/position.ts";
 import { checkOrder } from "../platform/http/read-parameters.ts";
-import type { HttpContext } from "../service-context.ts";
 import { registerChangeRoutes } from "./changes/change-routes.ts";
 import { DefinedParameters } from "./defined-parameters.ts";
 import {
@@ -48,6 +47,7 @@ import {
   mayRead,
   type Property,
   type PropertyCodes,
+  type ReadContext,
   readKnownFrom,
 } from "./property.ts";
 import { type Items, sendPage } from "./read-page.ts";
@@ -56,7 +56,7 @@ import { readSummariesOf } from "./request-summary.ts";
 const SCOPE = "read";
 
 interface Call {
-  readonly context: HttpContext;
+  readonly context: ReadContext;
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
   readonly wait: WaitAsked;
@@ -71,7 +71,7 @@ interface Asked {
 }
 
 function pagingOf(
-  context: HttpContext,
+  context: ReadContext,
   request: FastifyRequest,
   { filters, page }: DefinedParameters,
   shape: PositionShape,
@@ -81,7 +81,7 @@ function pagingOf(
   return readPaging(context, { clientId, path, filters }, page, shape);
 }
 
-function readListQuestion(context: HttpContext, resource: Resource, request: FastifyRequest): Asked {
+function readListQuestion(context: ReadContext, resource: Resource, request: FastifyRequest): Asked {
   const parameters = new DefinedParameters(request, recordListParameters(resource));
   const filter: RecordFilter = {
     resource: letterOf(resource),
@@ -102,7 +102,7 @@ function readListQuestion(context: HttpContext, resource: Resource, request: Fas
   };
 }
 
-function readHistoryQuestion(context: HttpContext, resource: Resource, request: FastifyRequest): Asked {
+function readHistoryQuestion(context: ReadContext, resource: Resource, request: FastifyRequest): Asked {
   const parameters = new DefinedParameters(request, historyParameters(resource));
   const key = parameters.givenText(KEY_OF[resource].name);
   const paging = pagingOf(context, request, parameters, HISTORY_POSITION);
@@ -287,7 +287,7 @@ export function readOperations(): Record<string, PathItem> {
 }
 
 /** Adds the routes with scope `read`: requests, records and the change feed. */
-export function registerReadRoutes(app: FastifyInstance, context: HttpContext): void {
+export function registerReadRoutes(app: FastifyInstance, context: ReadContext): void {
   const onRequest = authorize(context, SCOPE);
   const wait = createWait(app);
   for (const { path, work } of ROUTES)

@@ -21,10 +21,10 @@ import { Semaphore } from "../platform/runtime/semaphore.ts";
 import { addQuarantineRoutes } from "../query/console/quarantine.ts";
 import { addHistoryRoutes } from "../query/console/record-history.ts";
 import { addRequestRoutes } from "../query/console/requests.ts";
-import type { HttpContext } from "../service-context.ts";
 import { addSettingsRoutes } from "../settings/console-routes.ts";
 import type { AddressRules } from "../webhooks/address-rules.ts";
 import { addWebhookRoutes } from "../webhooks/console-routes.ts";
+import type { HttpContext } from "./http-context.ts";
 
 /** Concurrent queries per thread; leaves connections of the pool for others. */
 const QUESTIONS_AT_ONCE = 3;
@@ -64,7 +64,7 @@ export async function registerConsole(
 ): Promise<void> {
   const { internals, addresses } = options;
   const baseUrl = () => addresses().baseUrl;
-  const parts: ConsoleParts = {
+  const parts: ConsoleParts<HttpContext> = {
     context,
     internals,
     login: {
@@ -75,7 +75,6 @@ export async function registerConsole(
       log: context.log,
     },
     singleSignOn: options.singleSignOn === undefined ? undefined : new SingleSignOn(options.singleSignOn),
-    webhookRules: options.webhookRules,
     questions: new Semaphore(QUESTIONS_AT_ONCE, QUESTIONS_WAITING_MAX, OPERATOR_QUESTIONS_WAITING_MAX),
     changes: new Semaphore(CHANGES_AT_ONCE, CHANGES_WAITING_MAX, OPERATOR_CHANGES_WAITING_MAX),
     baseUrl,
@@ -96,7 +95,7 @@ export async function registerConsole(
     addCertificationRoutes(scope, parts);
     addClientRoutes(scope, parts);
     addSettingsRoutes(scope, parts);
-    addWebhookRoutes(scope, parts);
+    addWebhookRoutes(scope, parts, options.webhookRules);
     addAuditRoutes(scope, parts);
     addOperatorRoutes(scope, parts);
     addInsightRoutes(scope, parts);

@@ -12,7 +12,7 @@ import type pg from "pg";
 import { BackfillAdmission } from "../backfill/admission.ts";
 import { registerBackfillRoutes } from "../backfill/backfill-routes.ts";
 import { registerCertificationRoute } from "../certification/certification-route.ts";
-import { tokenWatchOf } from "../certification/note-wire.ts";
+import { batchWatchOf, tokenWatchOf, waitAfterTooManyBy } from "../certification/note-wire.ts";
 import { WireNotes } from "../certification/wire-notes.ts";
 import { type Config, localAddress } from "../config.ts";
 import { registerDocsRoutes } from "../documentation/docs-routes.ts";
@@ -27,7 +27,7 @@ import { BUCKET_COUNT, RequestIdStamp } from "../ingest/log/part-name.ts";
 import { followPayloadKey, registerPayloadKeys } from "../ingest/log/payload-keys.ts";
 import { DATA_ROUTES, DataEndpoints } from "../ingest/pipeline.ts";
 import { watchRedactionList } from "../ingest/redact.ts";
-import { registerInsightRoutes } from "../insight/insight-routes.ts";
+import { partnerAccess, registerInsightRoutes } from "../insight/insight-routes.ts";
 import { registerMetricsRoute } from "../operations/metrics/metrics-route.ts";
 import { createQuestionPool, logSlowStatements, QUESTION_CONNECTIONS } from "../platform/db/connection.ts";
 import type { Role } from "../platform/db/coordination.ts";
@@ -67,9 +67,9 @@ import { type Metrics, type MetricValues, readMetrics } from "../platform/teleme
 import type { Tracer } from "../platform/telemetry/opentelemetry.ts";
 import { preparePages } from "../query/read-page.ts";
 import { registerReadRoutes } from "../query/read-routes.ts";
-import type { HttpContext } from "../service-context.ts";
 import { AddressRules } from "../webhooks/address-rules.ts";
 import { registerWebhookRoutes } from "../webhooks/webhook-routes.ts";
+import type { HttpContext } from "./http-context.ts";
 import { registerConsole } from "./register-console.ts";
 import type { SharedState } from "./shared-state.ts";
 
@@ -336,7 +336,7 @@ export async function prepareHttp(parts: HttpParts, stops: Stops): Promise<HttpS
   if (roles.has("read")) {
     registerReadRoutes(app, context);
     registerBackfillRoutes(app, context, "get");
-    registerInsightRoutes(app, context);
+    registerInsightRoutes(app, context, partnerAccess(context));
     registerWebhookRoutes(app, context, {
       cipher: parts.authenticator.internals.cipher,
       rules: webhookRules,
@@ -466,6 +466,7 @@ function createContext(
     read: new SharedCounter(shared.nodes.read),
   };
   const leaving = new SharedCounter(shared.leaving);
+  const wireNotes = openWireNotes(parts);
   return {
     pool,
     questions,
@@ -488,7 +489,9 @@ function createContext(
     redactions: watchRedactionList(pool, (error) =>
       log.warn({ err: error }, "the erasure list could not be read"),
     ),
-    wireNotes: openWireNotes(parts),
+    wireNotes,
+    batchWatch: batchWatchOf(wireNotes),
+    waitAfterTooMany: waitAfterTooManyBy(wireNotes),
     reports: new Semaphore(1, REPORTS_WAITING_MAX, CLIENT_REPORTS_WAITING_MAX),
     budget: new BodyBudget(
       limits.bodiesInFlightBytesMax,

@@ -1,4 +1,5 @@
 import type { FastifyInstance } from "fastify";
+import type pg from "pg";
 import type { SettingsAnswer, StatusesAnswer } from "../console/answers.ts";
 import type { ConsoleParts } from "../console/console-parts.ts";
 import { addChange, addQuestion, type Form, type Paging, pagingOf } from "../console/console-routes.ts";
@@ -104,7 +105,10 @@ async function answerStatus(parts: ConsoleParts, kind: "set" | "unset", form: Fo
 }
 
 /** Adds the routes for settings and status mappings. */
-export function addSettingsRoutes(scope: FastifyInstance, parts: ConsoleParts): void {
+export function addSettingsRoutes(
+  scope: FastifyInstance,
+  parts: ConsoleParts<{ readonly questions: pg.Pool }>,
+): void {
   addQuestion(scope, parts, "read-data", "settings", ["clientCode", "propertyCode"], async (asked) => {
     const { query, operator } = asked;
     const clientCode = query.requiredCode("clientCode");

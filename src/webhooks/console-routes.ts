@@ -4,6 +4,7 @@ import type { ConsoleParts } from "../console/console-parts.ts";
 import { addChange, addQuestion, type Form } from "../console/console-routes.ts";
 import { clientsWithin } from "../identity/client-admin.ts";
 import type { OperatorSession } from "../identity/operators.ts";
+import type { AddressRules } from "./address-rules.ts";
 import {
   addWebhook,
   pauseWebhook,
@@ -53,8 +54,8 @@ async function rotate(admin: WebhookAdmin, { body }: Form, endpointId: string) {
   return { endpointId, ...(await rotateWebhook(admin, endpointId, body.count("overlapSeconds"))) };
 }
 
-/** Adds the console's equivalents of the `bellhop webhook` commands, and the delivery logs. */
-export function addWebhookRoutes(scope: FastifyInstance, parts: ConsoleParts): void {
+/** Adds the console's equivalents of the `bellhop webhook` commands, and the delivery logs. `rules`: where webhooks may be sent. */
+export function addWebhookRoutes(scope: FastifyInstance, parts: ConsoleParts, rules: AddressRules): void {
   const { pool } = parts.context;
   addQuestion(scope, parts, "manage-webhooks", "webhooks", ["clientId"], async ({ query, operator }) => ({
     items: await listEndpoints(
@@ -74,7 +75,7 @@ export function addWebhookRoutes(scope: FastifyInstance, parts: ConsoleParts): v
     addChange(scope, parts, "manage-webhooks", `webhooks${path}`, fields, async (form) => {
       const { cipher } = parts.internals;
       const { scope: within } = form.operator;
-      const admin = { pool, who: form.who, clientId: null, scope: within, cipher, rules: parts.webhookRules };
+      const admin = { pool, who: form.who, clientId: null, scope: within, cipher, rules };
       return work(admin, form, form.named["endpointId"] ?? "");
     });
   /** A change that answers with the updated endpoint. */

@@ -1,7 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type pg from "pg";
 import { authorize } from "../identity/authorize.ts";
 import type { Principal } from "../identity/permissions.ts";
-import { receiveForm } from "../identity/receive-form.ts";
+import { type FormContext, receiveForm } from "../identity/receive-form.ts";
 import type { SecretCipher } from "../platform/crypto/secret-cipher.ts";
 import { ServiceError } from "../platform/errors/registry.ts";
 import { jsonAnswer, jsonContent, tokenOperation } from "../platform/http/openapi/errors.ts";
@@ -10,7 +11,6 @@ import type { Operation, PathItem, Schema } from "../platform/http/openapi/model
 import { pathParameter } from "../platform/http/openapi/schema.ts";
 import { DefinedParameters } from "../query/defined-parameters.ts";
 import { whole } from "../query/openapi/read-parameters.ts";
-import type { HttpContext } from "../service-context.ts";
 import type { AddressRules } from "./address-rules.ts";
 import {
   addWebhook,
@@ -333,7 +333,7 @@ function asServiceError(error: unknown): unknown {
 /** Adds the webhook routes, for tokens with the scope `webhooks`. */
 export function registerWebhookRoutes(
   app: FastifyInstance,
-  context: HttpContext,
+  context: FormContext & { readonly pool: pg.Pool },
   parts: { readonly cipher: SecretCipher; readonly rules: AddressRules },
 ): void {
   const onRequest = authorize(context, SCOPE);

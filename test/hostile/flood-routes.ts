@@ -1,8 +1,8 @@
 import fastify from "fastify";
 import { CONSOLE_API } from "../../src/console/guard.ts";
 import type { OpenApiDocument } from "../../src/platform/http/openapi/model.ts";
+import type { HttpContext } from "../../src/service/http-context.ts";
 import { registerConsole } from "../../src/service/register-console.ts";
-import type { HttpContext } from "../../src/service-context.ts";
 import type { AddressRules } from "../../src/webhooks/address-rules.ts";
 
 /** An address to be flooded. */

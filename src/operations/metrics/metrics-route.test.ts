@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fastify from "fastify";
-import type { HttpContext } from "../../service-context.ts";
 import { registerMetricsRoute } from "./metrics-route.ts";
 
 test("requests at once share a reading of the process, which begins after they were made", async () => {
@@ -13,7 +12,7 @@ test("requests at once share a reading of the process, which begins after they w
     return `reading ${reading}`;
   };
   const app = fastify();
-  registerMetricsRoute(app, { processMetrics } as HttpContext, undefined);
+  registerMetricsRoute(app, { processMetrics }, undefined);
   const ask = async () => (await app.inject("/metrics")).body;
   const answers = await Promise.all(Array.from({ length: 50 }, ask));
   assert.ok(readings <= 2, `${readings} readings`);
@@ -27,7 +26,7 @@ test("a failed reading fails those who share it, and not the next", async () => 
   let fails = true;
   const processMetrics = async () => (fails ? assert.fail("no answer") : "read");
   const app = fastify();
-  registerMetricsRoute(app, { processMetrics } as unknown as HttpContext, undefined);
+  registerMetricsRoute(app, { processMetrics }, undefined);
   assert.equal((await app.inject("/metrics")).statusCode, 500);
   fails = false;
   assert.equal((await app.inject("/metrics")).body, "read");

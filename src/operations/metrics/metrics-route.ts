@@ -1,7 +1,6 @@
 import { timingSafeEqual } from "node:crypto";
 import type { FastifyInstance } from "fastify";
 import { Registry } from "prom-client";
-import type { HttpContext } from "../../service-context.ts";
 
 function sameText(left: string, right: string): boolean {
   const [a, b] = [Buffer.from(left), Buffer.from(right)];
@@ -27,10 +26,15 @@ function shareReadings<Value>(read: () => Promise<Value>): () => Promise<Value> 
   };
 }
 
+export interface MetricsContext {
+  /** The metrics of the whole process in the Prometheus text format. */
+  processMetrics(): Promise<string>;
+}
+
 /** `/metrics` in the Prometheus text format; requires `token` if the operator has set one. */
 export function registerMetricsRoute(
   app: FastifyInstance,
-  context: HttpContext,
+  context: MetricsContext,
   token: string | undefined,
 ): void {
   const read = shareReadings(() => context.processMetrics());

@@ -414,7 +414,7 @@ export function createPool(
   return pool;
 }
 
-/** More connections than one client may use at once (`HttpContext.querySemaphores`). */
+/** More connections than one client may use at once (`PartnerInsightContext.querySemaphores`). */
 export const QUESTION_CONNECTIONS = 3;
 
 /**

@@ -1,11 +1,18 @@
 import { STATUS_CODES } from "node:http";
 import type { FastifyReply } from "fastify";
-import type { HttpContext } from "../../service-context.ts";
 import { isDatabaseOutage } from "../db/database-errors.ts";
 import { type ErrorDetail, ServiceError } from "../errors/registry.ts";
+import type { Logger } from "../telemetry/log.ts";
+import type { Metrics } from "../telemetry/metrics.ts";
 
 /** Retry-After during a database outage: about the time to reopen a log writer. */
 const OUTAGE_RETRY_AFTER_SECONDS = 2;
+
+/** Where errors are logged and counted. */
+export interface ErrorContext {
+  readonly log: Logger;
+  readonly metrics: Metrics;
+}
 
 /** The public part of a ServiceError. */
 export interface PublicError {
@@ -48,7 +55,7 @@ export function sendError(reply: FastifyReply, error: PublicError): FastifyReply
 
 /** Converts an exception of a request to the error to respond with. Counts it, and logs internal errors. */
 export function reportError(
-  { log, metrics }: Pick<HttpContext, "log" | "metrics">,
+  { log, metrics }: ErrorContext,
   httpRequestId: string,
   thrown: unknown,
 ): ServiceError {

@@ -76,12 +76,17 @@ export interface Paging {
   cursorOf(next: Position | null): string | null;
 }
 
+export interface CursorContext {
+  /** The key that encrypts cursors, shared by all nodes of the installation. */
+  readonly cursorKey: Buffer;
+}
+
 /**
  * Reads the requested page; cursors are positions as JSON, encrypted for their query. Throws ServiceError `bellhop.http.InvalidParameter`
  * for a cursor of another query or list.
  */
 export function readPaging(
-  { cursorKey }: { readonly cursorKey: Buffer },
+  { cursorKey }: CursorContext,
   question: Question,
   { limit, cursor }: { readonly limit: number; readonly cursor: string | undefined },
   shape: PositionShape,

@@ -524,9 +524,16 @@ export function leaveBodies(scope: FastifyInstance): void {
   scope.addContentTypeParser("*", (_request, _payload, done) => done(null));
 }
 
+/** What small bodies are received with. */
+export interface SmallBodyContext {
+  readonly budget: BodyBudget;
+  /** The client's address: of the connection, or as forwarded by trusted proxies. */
+  clientAddress(raw: IncomingMessage): string;
+}
+
 /** Receives a small body, perhaps empty, counted for the site (/48) of the client's address. Throws ServiceError as `receiveBody`. */
 export async function receiveSmallBody(
-  { budget, clientAddress }: { readonly budget: BodyBudget; clientAddress(raw: IncomingMessage): string },
+  { budget, clientAddress }: SmallBodyContext,
   { raw, principal }: FastifyRequest,
   bytesMax: number,
 ): Promise<Buffer> {

@@ -1,8 +1,8 @@
-import type { ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { type Span, SpanKind, SpanStatusCode } from "@opentelemetry/api";
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import type { HttpContext } from "../../service-context.ts";
 import {
+  type Logger,
   longestWait,
   noWaits,
   type RequestWaits,
@@ -114,7 +114,17 @@ export interface LoggedRequest {
 /** Only these responses log the client's address, which is otherwise not recorded for privacy. */
 const REFUSALS: ReadonlySet<number> = new Set([401, 403, 429]);
 
-type LogContext = Pick<HttpContext, "log" | "metrics" | "clientAddress" | "slowRequestMs" | "tracer">;
+/** How requests are logged, counted and traced. */
+export interface RequestLogContext {
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  /** Requests that take at least this many milliseconds are logged; 0 disables. */
+  readonly slowRequestMs: number;
+  /** Undefined without tracing. */
+  readonly tracer: Tracer | undefined;
+  /** The client's address: of the connection, or as forwarded by trusted proxies. */
+  clientAddress(raw: IncomingMessage): string;
+}
 
 function metersOf({ requests, requestSeconds }: Metrics, method: string, route: string, status: number) {
   return {
@@ -128,10 +138,10 @@ function metersOf({ requests, requestSeconds }: Metrics, method: string, route: 
  * Fastify's `onResponse` hook misses the second case, in which the batch is stored nevertheless.
  */
 export class RequestLog {
-  readonly #context: LogContext;
+  readonly #context: RequestLogContext;
   readonly #meters = new Map<string, ReturnType<typeof metersOf>>();
 
-  constructor(context: LogContext) {
+  constructor(context: RequestLogContext) {
     this.#context = context;
   }
 

@@ -8,10 +8,9 @@ import { ServiceError } from "../../platform/errors/registry.ts";
 import { invalidParameter } from "../../platform/http/read-parameters.ts";
 import { Repeat } from "../../platform/runtime/repeat.ts";
 import { currentWaits } from "../../platform/telemetry/log.ts";
-import type { HttpContext } from "../../service-context.ts";
 import { DefinedParameters } from "../defined-parameters.ts";
 import { CHANGE_PARAMETERS, CHANGES_PATH } from "../openapi/change-operations.ts";
-import { mayRead } from "../property.ts";
+import { mayRead, type ReadContext } from "../property.ts";
 import { sendPage } from "../read-page.ts";
 import {
   BEGINNING,
@@ -205,7 +204,7 @@ function filterOf(parameters: DefinedParameters, { grants }: Principal): ChangeF
 }
 
 /** Whether the requested property is granted. Without a requested property, the feed omits properties that are not granted. */
-async function mayAsk(context: HttpContext, principal: Principal, filter: ChangeFilter): Promise<boolean> {
+async function mayAsk(context: ReadContext, principal: Principal, filter: ChangeFilter): Promise<boolean> {
   const { clientCode, propertyCode } = filter;
   if (clientCode === undefined) return true;
   if (propertyCode === undefined && principal.grants.has(clientCode)) return true;
@@ -213,7 +212,7 @@ async function mayAsk(context: HttpContext, principal: Principal, filter: Change
 }
 
 async function startOf(
-  context: HttpContext,
+  context: ReadContext,
   parameters: DefinedParameters,
   filter: ChangeFilter,
   cursors: ChangeCursors,
@@ -230,7 +229,7 @@ async function startOf(
 }
 
 async function answer(
-  context: HttpContext,
+  context: ReadContext,
   watch: ChangeWatch,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -275,7 +274,7 @@ async function answer(
 }
 
 /** `GET /api/public/v1/changes`: the change feed (docs/changes.md), with the scope `read`. */
-export function registerChangeRoutes(app: FastifyInstance, context: HttpContext): void {
+export function registerChangeRoutes(app: FastifyInstance, context: ReadContext): void {
   const watch = new ChangeWatch(context.pool);
   app.addHook("preClose", async () => watch.end());
   app.get(CHANGES_PATH, { onRequest: authorize(context, SCOPE) }, (request, reply) =>

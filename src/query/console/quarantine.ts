@@ -14,12 +14,13 @@ import type { ConsoleParts } from "../../console/console-parts.ts";
 import { addChange, addQuestion, type Form, pagingOf } from "../../console/console-routes.ts";
 import type { OperatorSession } from "../../identity/operators.ts";
 import type { Scope } from "../../identity/scope.ts";
+import type { AcceptLog } from "../../ingest/log/accept-log.ts";
 import { isoOfMicroseconds, microsecondsOf } from "../../ingest/log/part-name.ts";
 import { createWait } from "../../ingest/wait-until-applied.ts";
 import { namedStatement } from "../../platform/db/statement.ts";
 import { ConsoleError } from "../../platform/errors/console-registry.ts";
 import { ServiceError } from "../../platform/errors/registry.ts";
-import { reportError } from "../../platform/http/error-body.ts";
+import { type ErrorContext, reportError } from "../../platform/http/error-body.ts";
 import { isUuid } from "../../platform/http/position.ts";
 import { listRecords } from "../list-records.ts";
 import { isNoLongerKept } from "../load-records.ts";
@@ -132,9 +133,16 @@ const ANY_RECORD = {
   asOf: undefined,
 } as const;
 
+/** What decisions about quarantined records are written with. */
+interface DecisionContext extends ErrorContext {
+  readonly acceptLog: AcceptLog;
+  /** This node's roles. */
+  readonly roles: readonly string[];
+}
+
 /** Resolves one record; returns the log entry. */
 async function resolve(
-  { context }: ConsoleParts,
+  { context }: ConsoleParts<DecisionContext>,
   kind: Decision,
   { operator, who }: Form,
   [requestId = "", index = ""]: readonly string[],
@@ -158,7 +166,11 @@ const DECIDED_AT_ONCE_MAX = 100;
  * Resolves each record. A record that cannot be resolved does not affect the others; an unexpected error stops the loop, and earlier
  * decisions are returned because they are in the log. Throws if none could be resolved.
  */
-async function resolveEach(parts: ConsoleParts, kind: Decision, form: Form): Promise<ResolveAnswer> {
+async function resolveEach(
+  parts: ConsoleParts<DecisionContext>,
+  kind: Decision,
+  form: Form,
+): Promise<ResolveAnswer> {
   const reason = form.body.text("reason", REASON_CHARACTERS_MAX);
   if (kind === "discard" && (reason === undefined || reason.trim() === "")) {
     throw new ConsoleError("bellhop.console.InvalidInput", { message: "A discard needs a reason." });
@@ -212,7 +224,7 @@ async function areApplied(pool: pg.Pool, records: readonly ResolvedRecord[]): Pr
 /**
  * Adds the routes that list, show, release and discard quarantined records. With `Prefer: wait`, a decision is answered once it is applied.
  */
-export function addQuarantineRoutes(scope: FastifyInstance, parts: ConsoleParts): void {
+export function addQuarantineRoutes(scope: FastifyInstance, parts: ConsoleParts<DecisionContext>): void {
   const { pool } = parts.context;
   const listed = ["clientCode", "propertyCode", "resource", "code", "limit", "cursor"];
   addQuestion(
