@@ -3,6 +3,7 @@ import type pg from "pg";
 import { addDays, datesFrom } from "#contract/dates.ts";
 import { lowestIdAt } from "../ingest/log/part-name.ts";
 import { namedStatement } from "../platform/db/statement.ts";
+import { OperatorError } from "../platform/errors/operator-error.ts";
 import type { Position } from "../platform/http/position.ts";
 import { Repeat } from "../platform/runtime/repeat.ts";
 import type { Property, PropertyCodes } from "../query/property.ts";
@@ -166,6 +167,11 @@ interface YearBooks {
 }
 
 const PAGE_ITEMS = 1_000;
+/**
+ * Currencies that a property may sell in to have figures. Codes are a sender's: thousands of them would be a million items of ninety nights,
+ * read for hours from one snapshot, and megabytes that the portfolio sums.
+ */
+const CURRENCIES_MAX = 32;
 
 /** The items of all pages. */
 async function readAll<Item>(
@@ -189,7 +195,14 @@ async function readYear(
 ): Promise<YearBooks> {
   const read = async (asOf: string | null, hasStock: boolean) => {
     const asked = { client, question: { ...question, asOf }, queryContext, limit: PAGE_ITEMS };
-    const items = await readAll((start) => pageOfBooks({ ...asked, start }, hasStock));
+    const currencies = new Set<string | null>();
+    const items = await readAll(async (start) => {
+      const page = await pageOfBooks({ ...asked, start }, hasStock);
+      for (const { item } of page.items) currencies.add(item.currency);
+      if (currencies.size > CURRENCIES_MAX)
+        throw new OperatorError(`Its reservations have more than ${CURRENCIES_MAX} currencies.`);
+      return page;
+    });
     return items.map(({ item, base }) => ({ ...item, base }));
   };
   return {

@@ -193,6 +193,25 @@ test("a property whose figures cannot be computed is reported, retried later, an
   assert.equal((await itemOf("BROKEN")).now?.rooms, 3);
 });
 
+test("a property in more currencies than any hotel sells in has no figures, and costs the others nothing", async () => {
+  const currencyOf = (at: number) => `C${String(at).padStart(3, "0")}`;
+  const runs = Array.from({ length: 33 }, (_, at) => runOf(90, { currency: currencyOf(at) }));
+  const { bucket, propertyId } = await addBooked("MANY", runs);
+  const failed: string[] = [];
+  await refreshFigures(service.pool, {
+    failed: (error, { propertyCode }) => failed.push(`${propertyCode}: ${error}`),
+  });
+  assert.deepEqual(failed, ["MANY: Error: Its reservations have more than 32 currencies."]);
+  assert.equal((await itemOf("MANY")).now, null);
+  for (const table of ["night_entry", "ledger_delta"])
+    await service.pool.query(`delete from bellhop_state.${table} where bucket = $1 and property_id = $2`, [
+      bucket,
+      propertyId,
+    ]);
+  await refreshFigures(service.pool);
+  assert.equal((await itemOf("MANY")).now?.rooms, 0);
+});
+
 test("a total has the money of every property in its currency, and counts the rooms of one under its main currency", async () => {
   const today = new Date().toISOString().slice(0, 10);
   const nightly = Array.from({ length: 10 }, () => runOf(20));

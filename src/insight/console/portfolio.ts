@@ -174,6 +174,9 @@ function sumOf(
   });
 }
 
+/** Currencies with a total: those of the most properties. */
+const TOTALS_MAX = 200;
+
 /** A total per currency of the properties that sell in it. Last year's includes only properties for which it is known. */
 function totalsOf(found: readonly Found[]): PortfolioTotal[] {
   const sold = found
@@ -184,6 +187,10 @@ function totalsOf(found: readonly Found[]): PortfolioTotal[] {
         .map(({ currency }, at) => ({ currency, year, isMain: at === 0 })),
     );
   return [...Map.groupBy(sold, ({ currency }) => currency)]
+    .sort(
+      ([currency, those], [other, others]) => others.length - those.length || compareCodes(currency, other),
+    )
+    .slice(0, TOTALS_MAX)
     .map(([currency, those]) => {
       const known = those.flatMap(({ year: { lastYear }, isMain }) =>
         lastYear === null ? [] : [{ year: lastYear, isMain }],
@@ -199,8 +206,7 @@ function totalsOf(found: readonly Found[]): PortfolioTotal[] {
         lastYear: known.length === 0 ? null : sumOf(known, currency, hasBase),
         lastYearProperties: known.length,
       };
-    })
-    .sort((one, other) => other.properties - one.properties || compareCodes(one.currency, other.currency));
+    });
 }
 
 const textOf = (item: PortfolioItem) => item.name ?? item.propertyCode;
