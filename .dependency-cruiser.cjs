@@ -24,7 +24,7 @@ const FEATURES = {
   export: ["ingest", "apply", "query", "insight", "identity/audit.ts"],
   partner: ["identity/local-clients.ts", "identity/cli", "config.ts"],
   console: ["identity", "query"],
-  cli: ["config.ts", "identity", "ingest/log/payload-keys.ts", "operations/backup/backup-error.ts"],
+  cli: ["config.ts"],
   openapi: ["identity", "ingest", "query", "insight", "backfill", "webhooks", "certification"],
   documentation: ["openapi"],
 };

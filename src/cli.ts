@@ -135,11 +135,13 @@ export async function runCommand(
     const values = parseLine(path.join(" "), found.verb, found.words);
     const json = values["json"] === true;
     const { Session } = await import("./cli/session.ts");
+    const { registerPayloadKeys } = await import("./ingest/log/payload-keys.ts");
     // Write the compile cache for the next process; takes no time if it is written already.
     flushCompileCache();
     const progress = new Progress(shell, isTerminal);
     const output = new Output(shell, json, () => progress.clear());
-    const session = new Session(environment, progress, admin);
+    const session = new Session(environment, progress, registerPayloadKeys);
+    if (admin !== undefined) (await import("./identity/cli/administer.ts")).administerRunning(session, admin);
     progress.begin(path.join(" "), found.verb.summary);
     try {
       const code = await found.verb.run(values, { output, progress, session, commands: COMMANDS, json });

@@ -12,6 +12,7 @@ import {
 } from "../cli/command.ts";
 import { type Columns, fields, itemTable, moment, table } from "../cli/output.ts";
 import type { AuthAdmin } from "../identity/admin.ts";
+import { adminVerb } from "../identity/cli/administer.ts";
 import { parseGrant } from "../identity/permissions.ts";
 import { OperatorError, UsageError } from "../platform/errors/operator-error.ts";
 import {
@@ -31,7 +32,7 @@ const LISTED_MAX = 100_000;
 const REPORT_JSON =
   '{"certificationId", "clientId", "property", "verdict", "steps": [{"step", "title", "instruction", "result", "reason"}], "evidence", ...}';
 
-const start = verb({
+const start = adminVerb({
   summary: "open a certification for a client and print its steps",
   options: {
     clientId: required(text("CLIENT_ID", "the client to certify")),
@@ -118,7 +119,7 @@ async function reportOf({ internals: { pool } }: AuthAdmin, id: string, span: Ev
   throw new OperatorError(`No certification has the id ${JSON.stringify(id)} (see bellhop certify list).`);
 }
 
-const show = verb({
+const show = adminVerb({
   ...REPORTED,
   summary: "show the result of each step",
   examples: ["certify show bhc_4Zt1"],
@@ -130,7 +131,7 @@ const show = verb({
   },
 });
 
-const report = verb({
+const report = adminVerb({
   ...REPORTED,
   summary: "print the certification report",
   options: {
@@ -149,7 +150,7 @@ const report = verb({
   },
 });
 
-const list = verb({
+const list = adminVerb({
   summary: "list certifications",
   options: { clientId: text("CLIENT_ID", "only of this client") },
   examples: ["certify list"],
@@ -169,7 +170,7 @@ const list = verb({
   },
 });
 
-const end = verb({
+const end = adminVerb({
   summary: "end a client's certification; its report is kept",
   args: { clientId: CLIENT_ID },
   examples: ["certify end bhc_4Zt1"],

@@ -1,4 +1,3 @@
-import type { AuthAdmin } from "../identity/admin.ts";
 import { UsageError } from "../platform/errors/operator-error.ts";
 import { isUuid } from "../platform/http/position.ts";
 import type { Field, Output } from "./output.ts";
@@ -21,8 +20,10 @@ export interface Parameter<Value> {
 }
 
 export type Parameters = Readonly<Record<string, Parameter<unknown>>>;
-type Given = Readonly<Record<string, unknown>>;
+type AnyGiven = Readonly<Record<string, unknown>>;
 type Values<P extends Parameters> = { readonly [Name in keyof P]: ReturnType<P[Name]["read"]> };
+/** The values of a verb's arguments and options. */
+export type Given<A extends Parameters, O extends Parameters> = Values<A> & Values<O>;
 
 /** A command of the program, loaded on demand. */
 export interface CommandEntry {
@@ -54,7 +55,7 @@ export interface Verb {
   /** The output of --json; without it there is no --json. */
   readonly json?: string;
   readonly exitCodes?: string;
-  run(given: Given, context: CommandContext): Promise<unknown>;
+  run(given: AnyGiven, context: CommandContext): Promise<unknown>;
 }
 
 /** A noun with verbs, with a default verb, or both. */
@@ -67,28 +68,27 @@ export interface Noun {
 type Work<G> =
   | { run(given: G, context: CommandContext): Promise<unknown> }
   /** With the service's database. */
-  | { database(given: G, opened: Opened, context: CommandContext): Promise<unknown> }
-  /** With the administration of clients, tokens and keys. */
-  | { admin(given: G, admin: AuthAdmin, context: CommandContext): Promise<unknown> };
+  | { database(given: G, opened: Opened, context: CommandContext): Promise<unknown> };
+
+/** A verb without its implementation. */
+export type Declared<A extends Parameters, O extends Parameters> = Omit<Verb, "args" | "options" | "run"> & {
+  readonly args?: A;
+  readonly options?: O;
+  /** Throws UsageError for incompatible values, before anything is opened. */
+  check?(given: Given<A, O>): void;
+  /** The question to confirm at a terminal; undefined: none. */
+  confirms?(given: Given<A, O>): string | undefined;
+};
 
 /** Declares a verb. */
 export function verb<
   A extends Parameters = Record<never, never>,
   O extends Parameters = Record<never, never>,
->(
-  declared: Omit<Verb, "args" | "options" | "run"> & {
-    readonly args?: A;
-    readonly options?: O;
-    /** Throws UsageError for incompatible values, before anything is opened. */
-    check?(given: Values<A> & Values<O>): void;
-    /** The question to confirm at a terminal; undefined: none. */
-    confirms?(given: Values<A> & Values<O>): string | undefined;
-  } & Work<Values<A> & Values<O>>,
-): Verb {
+>(declared: Declared<A, O> & Work<Given<A, O>>): Verb {
   // Values read by the declared parameters have their types.
-  const work = declared as unknown as Work<Given> & {
-    check?(given: Given): void;
-    confirms?(given: Given): string | undefined;
+  const work = declared as unknown as Work<AnyGiven> & {
+    check?(given: AnyGiven): void;
+    confirms?(given: AnyGiven): string | undefined;
   };
   const run: Verb["run"] = async (given, context) => {
     work.check?.(given);
@@ -99,7 +99,6 @@ export function verb<
       context.progress.stepOver();
     }
     if ("run" in work) return work.run(given, context);
-    if ("admin" in work) return context.session.admin((admin) => work.admin(given, admin, context));
     return context.session.database((opened) => work.database(given, opened, context));
   };
   return { ...declared, args: declared.args ?? {}, options: declared.options ?? {}, run };

@@ -1,8 +1,6 @@
 import { userInfo } from "node:os";
 import type pg from "pg";
-import { type Config, localAddress, readConfig } from "../config.ts";
-import type { AuthAdmin } from "../identity/admin.ts";
-import { registerPayloadKeys } from "../ingest/log/payload-keys.ts";
+import { type Config, readConfig } from "../config.ts";
 import { createSecretCipher, type SecretCipher } from "../platform/crypto/secret-cipher.ts";
 import { withSession } from "../platform/db/connection.ts";
 import { findLockHolder } from "../platform/db/lock-waits.ts";
@@ -30,13 +28,17 @@ export interface Opened {
 export class Session {
   readonly environment: NodeJS.ProcessEnv;
   readonly #progress: Progress;
-  readonly #admin: AuthAdmin | undefined;
+  readonly #openPayloads: (pool: pg.Pool, cipher: SecretCipher) => () => void;
 
-  /** `admin`: a running service in tests; otherwise one is opened. */
-  constructor(environment: NodeJS.ProcessEnv, progress: Progress, admin?: AuthAdmin) {
+  /** `openPayloads`: lets commands decrypt stored payloads, until the function that it returns is called. */
+  constructor(
+    environment: NodeJS.ProcessEnv,
+    progress: Progress,
+    openPayloads: (pool: pg.Pool, cipher: SecretCipher) => () => void,
+  ) {
     this.environment = environment;
     this.#progress = progress;
-    this.#admin = admin;
+    this.#openPayloads = openPayloads;
   }
 
   /** The operator for the audit log. A container's user may have no name. */
@@ -76,18 +78,6 @@ export class Session {
       (opened) => withSession(opened.database.clientConfig, name, (client) => work(client, opened)),
       options,
     );
-  }
-
-  async admin<Result>(work: (admin: AuthAdmin) => Promise<Result>): Promise<Result> {
-    if (this.#admin !== undefined) return work(this.#admin);
-    const { createAuthenticator } = await import("../identity/authenticator.ts");
-    return this.database(async ({ config, pool, log, who }) => {
-      const baseUrl = config.baseUrl ?? localAddress(config);
-      const addresses = () => ({ baseUrl, authUrl: config.authUrl ?? baseUrl });
-      const authenticator = createAuthenticator({ pool, config, log, addresses });
-      await authenticator.prepare();
-      return work({ internals: authenticator.internals, who });
-    });
   }
 
   /** Opens the database as the service does: fails if one is running and prevents starts. */
@@ -141,7 +131,7 @@ export class Session {
     const database = await (explain === undefined ? opening : opening.catch(explain));
     this.#progress.stepOver();
     const cipher = createSecretCipher(keyEncryptionKey, keyEncryptionKeysPrevious);
-    const closePayloads = registerPayloadKeys(database.pool, cipher);
+    const closePayloads = this.#openPayloads(database.pool, cipher);
     const lockWaits = this.#watchLocks(database.pool);
     try {
       return await work({ config, database, pool: database.pool, log, cipher, who: this.who });

@@ -8,7 +8,6 @@ import {
   required,
   text,
   texts,
-  verb,
 } from "../../cli/command.ts";
 import { type Columns, type Field, fields, itemTable, moment, snakeCase } from "../../cli/output.ts";
 import { UsageError } from "../../platform/errors/operator-error.ts";
@@ -24,6 +23,7 @@ import {
   updateClient,
 } from "../client-admin.ts";
 import { type Grant, parseGrant, TOKEN_SCOPES } from "../permissions.ts";
+import { adminVerb } from "./administer.ts";
 
 const CLIENT_JSON =
   '{"client_id", "name", "scopes", "grants", "request_rate", "request_burst", "token_burst", "reply_to_origins", "created_at", "revoked_at", "last_used_at"}';
@@ -99,7 +99,7 @@ function secretLines(secrets: readonly SecretSummary[]): string[] {
   return ["", ...itemTable(columns, secrets, "No secrets.")];
 }
 
-const create = verb({
+const create = adminVerb({
   summary: "create a client and print its credentials once",
   details: "Without --scope the client gets every scope that a token can carry; introspect must be named.",
   options: {
@@ -135,7 +135,7 @@ const create = verb({
   },
 });
 
-const list = verb({
+const list = adminVerb({
   summary: "list clients",
   examples: ["client list", "client list --json"],
   json: `{"clients": [${CLIENT_JSON}]}`,
@@ -153,7 +153,7 @@ const list = verb({
   },
 });
 
-const show = verb({
+const show = adminVerb({
   summary: "show a client and its secrets' validity",
   args: { clientId: CLIENT_ID },
   examples: ["client show bhc_4Zt1"],
@@ -165,7 +165,7 @@ const show = verb({
   },
 });
 
-const update = verb({
+const update = adminVerb({
   summary: "change a client",
   details: "--scope and --reply-to-origin replace the whole list; --reply-to-origin '' empties it.",
   args: { clientId: CLIENT_ID },
@@ -203,7 +203,7 @@ const update = verb({
   },
 });
 
-const rotate = verb({
+const rotate = adminVerb({
   summary: "create a new secret and let the previous one expire",
   args: { clientId: CLIENT_ID },
   options: { overlap: OVERLAP, expires: EXPIRES },
@@ -231,7 +231,7 @@ const rotate = verb({
   },
 });
 
-const revoke = verb({
+const revoke = adminVerb({
   summary: "revoke a client: its secrets and tokens are refused from now on",
   args: { clientId: CLIENT_ID },
   examples: ["client revoke bhc_4Zt1"],

@@ -1,4 +1,4 @@
-import { duration, flag, type Noun, required, text, verb } from "../../cli/command.ts";
+import { duration, flag, type Noun, required, text } from "../../cli/command.ts";
 import { itemTable, moment, snakeCase } from "../../cli/output.ts";
 import { UsageError } from "../../platform/errors/operator-error.ts";
 import { AuthInputError } from "../admin.ts";
@@ -10,8 +10,9 @@ import {
   rotateKey,
   rotateKeyWhenDue,
 } from "../key-admin.ts";
+import { adminVerb } from "./administer.ts";
 
-const list = verb({
+const list = adminVerb({
   summary: "list signing keys and their states",
   examples: ["key list"],
   json: '{"keys": [{"kid", "state", "created_at", "activate_at", "remove_at", "private_part"}]}',
@@ -28,7 +29,7 @@ const list = verb({
   },
 });
 
-const rotate = verb({
+const rotate = adminVerb({
   summary: "create a signing key that replaces the active one",
   options: {
     announce: duration("how long the new key is published before it signs"),
@@ -53,7 +54,7 @@ const rotate = verb({
   },
 });
 
-const revoke = verb({
+const revoke = adminVerb({
   summary: "revoke a leaked key: every token it signed is refused at once",
   args: { kid: required(text("KEY", "the key's id (bellhop key list)")) },
   examples: ["key revoke 2026-11-a"],
@@ -67,7 +68,7 @@ const revoke = verb({
   },
 });
 
-const reseal = verb({
+const reseal = adminVerb({
   summary: "encrypt all stored secrets under the current KEY_ENCRYPTION_KEY",
   details:
     "Re-encrypts secrets stored under a previous KEY_ENCRYPTION_KEY, and encrypts those stored in plain text.",

@@ -1,9 +1,10 @@
-import { flag, type Noun, verb } from "../../cli/command.ts";
+import { flag, type Noun } from "../../cli/command.ts";
 import { type Columns, itemTable, snakeCase } from "../../cli/output.ts";
 import { countText } from "../../platform/runtime/amounts.ts";
 import { listPeppers, type PepperSummary, retirePepper, rotatePepper } from "../pepper-admin.ts";
+import { adminVerb } from "./administer.ts";
 
-const status = verb({
+const status = adminVerb({
   summary: "list peppers and the live secrets hashed with each",
   examples: ["pepper status"],
   json: '{"peppers": [{"number", "current", "secrets", "last_used_at", "client_ids"}]}',
@@ -22,7 +23,7 @@ const status = verb({
   },
 });
 
-const rotate = verb({
+const rotate = adminVerb({
   summary: "create a new pepper",
   details: "Secrets under the previous pepper stay valid and move to the new one when they are next used.",
   examples: ["pepper rotate"],
@@ -36,7 +37,7 @@ const rotate = verb({
   },
 });
 
-const retire = verb({
+const retire = adminVerb({
   summary: "delete the previous pepper",
   options: { force: flag("revoke the secrets that still use it") },
   examples: ["pepper retire", "pepper retire --force"],

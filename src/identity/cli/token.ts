@@ -1,6 +1,7 @@
-import { type CommandContext, required, text, verb } from "../../cli/command.ts";
+import { type CommandContext, required, text } from "../../cli/command.ts";
 import type { AuthAdmin } from "../admin.ts";
 import { mintToken, revokeToken } from "../token-admin.ts";
+import { adminVerb } from "./administer.ts";
 
 interface MintOptions {
   readonly clientId: string;
@@ -28,7 +29,7 @@ export async function issueToken(
   return { accessToken, data: { ...answer, token_id: tokenId, client_id: clientId } };
 }
 
-export const revoke = verb({
+export const revoke = adminVerb({
   summary: "revoke a token",
   args: { token: required(text("TOKEN", "the token, or its id")) },
   examples: ["token revoke bht_9fK2"],

@@ -1,11 +1,12 @@
-import { type Noun, verb } from "../../cli/command.ts";
+import type { Noun } from "../../cli/command.ts";
 import { moment, table } from "../../cli/output.ts";
 import { AuthInputError } from "../../identity/admin.ts";
 import { recordAudit } from "../../identity/audit.ts";
+import { adminVerb } from "../../identity/cli/administer.ts";
 import { missingKeyMessage } from "../../identity/key-admin.ts";
 import { listPayloadKeys, rotatePayloadKey } from "../../ingest/log/payload-keys.ts";
 
-const list = verb({
+const list = adminVerb({
   summary: "list payload keys",
   examples: ["payload-key list"],
   json: '{"keys": [{"key_id", "created_at", "retired_at"}]}',
@@ -27,7 +28,7 @@ const list = verb({
   },
 });
 
-const rotate = verb({
+const rotate = adminVerb({
   summary: "encrypt new payloads under a new key",
   examples: ["payload-key rotate"],
   json: '{"key_id"}',

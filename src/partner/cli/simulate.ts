@@ -29,6 +29,7 @@ import {
 import { type Field, fields, figure, printable } from "../../cli/output.ts";
 import { untilStopped } from "../../cli/stop-signals.ts";
 import { localAddress } from "../../config.ts";
+import { administer } from "../../identity/cli/administer.ts";
 import { openSimulatorClient } from "../../identity/local-clients.ts";
 import { UsageError } from "../../platform/errors/operator-error.ts";
 import { makeDirectory } from "../../platform/runtime/make-directory.ts";
@@ -159,7 +160,7 @@ async function findTarget(
     throw new UsageError("--client-id and --client-secret go together.");
   if (url !== undefined && !isLocal(baseUrl))
     throw new UsageError(`${baseUrl} is another machine: --client-id and --client-secret are required.`);
-  const own = await session.admin((admin) => openSimulatorClient(admin, config.dataDir, values.client));
+  const own = await administer(session, (admin) => openSimulatorClient(admin, config.dataDir, values.client));
   return { baseUrl, authUrl, ...own, isOwn: true };
 }
 

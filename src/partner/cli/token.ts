@@ -1,4 +1,5 @@
 import { type CommandContext, duration, flag, type Noun, text, verb } from "../../cli/command.ts";
+import { administer } from "../../identity/cli/administer.ts";
 import { scopes } from "../../identity/cli/client.ts";
 import { issueToken, revoke } from "../../identity/cli/token.ts";
 import { UsageError } from "../../platform/errors/operator-error.ts";
@@ -57,7 +58,7 @@ const own = verb({
     const { accessToken, data } =
       clientId === undefined
         ? await storedToken(addresses, context)
-        : await session.admin((admin) => issueToken({ clientId, scope, for: seconds }, admin, context));
+        : await administer(session, (admin) => issueToken({ clientId, scope, for: seconds }, admin, context));
     // Only the token goes to standard output, for TOKEN=$(bellhop token).
     output.result(data, header ? `Authorization: Bearer ${accessToken}` : accessToken);
   },
