@@ -1,6 +1,6 @@
 /**
  * `npm run generate -- docs`: regenerates the parts of documents that come from code (fields, codes and statuses of records,
- * the error catalogue, the columns of analytics).
+ * the error catalogue, the columns of analytics, personal fields).
  */
 import { readFile, writeFile } from "node:fs/promises";
 import { readConfig } from "../src/config.ts";
@@ -8,6 +8,7 @@ import { buildOpenApiDocument } from "../src/openapi/document.ts";
 import { errorSections, withSections } from "../test/support/errors-document.ts";
 import { writeGenerated } from "../test/support/records-document.ts";
 import { withColumns } from "./analytics-document.ts";
+import { withPersonalFields } from "./privacy-document.ts";
 
 const sections = errorSections(buildOpenApiDocument(readConfig({})));
 const WRITERS: Readonly<Record<string, (document: string) => string>> = {
@@ -15,6 +16,7 @@ const WRITERS: Readonly<Record<string, (document: string) => string>> = {
   "contract.md": (document) => withSections(writeGenerated(document), sections),
   "errors.md": (document) => withSections(document, sections),
   "analytics.md": withColumns,
+  "privacy.md": withPersonalFields,
 };
 for (const [name, write] of Object.entries(WRITERS)) {
   const url = new URL(`../docs/${name}`, import.meta.url);

@@ -458,7 +458,7 @@ describe("docs/analytics.md", () => {
       );
       assert.deepEqual(documented, columns, relation);
     }
-    assert.equal(text, withColumns(text), "not up to date: run npm run docs:write");
+    assert.equal(text, withColumns(text), "not up to date: run npm run generate -- docs");
   });
 
   test("has examples that count shares once, add no currencies, and leave cancelled reservations out", async () => {

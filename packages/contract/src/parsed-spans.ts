@@ -51,9 +51,10 @@ class ParsedSpans {
     return misspelt.count === 0 ? this.#made() : { ...this.#made(), misspelt };
   }
 
-  ofFacts(resource: Resource, facts: string): RecordSpans {
+  /** `replaced`: facts to be read as another text where they are present. */
+  ofFacts(resource: Resource, facts: string, replaced: ReadonlyMap<number, string>): RecordSpans {
     this.#take(numbersOf(NOTED[resource], HEAD_NUMBERS));
-    this.#facts(NOTED[resource], factsOfText(facts));
+    this.#facts(NOTED[resource], factsOfText(facts), replaced);
     return this.#made();
   }
 
@@ -92,11 +93,18 @@ class ParsedSpans {
     }
   }
 
-  #facts(noted: NotedObject, facts: readonly (string | null | undefined)[]): void {
+  #facts(
+    noted: NotedObject,
+    facts: readonly (string | null | undefined)[],
+    replaced: ReadonlyMap<number, string>,
+  ): void {
     const { columns = {}, stayColumn, list, inner = {} } = noted;
-    const own = Object.values(columns).map((column) => facts[column]);
+    const numbers = Object.values(columns);
+    const own = numbers.map((column) => facts[column]);
+    const others = numbers.map((column) => replaced.get(column));
     const noteAll = (texts: readonly (string | null | undefined)[], place: number) => {
-      for (const [at, text] of texts.entries()) if (text != null) this.#note(place + 2 * at, text);
+      for (const [at, text] of texts.entries())
+        if (text != null) this.#note(place + 2 * at, others[at] ?? text);
     };
     if (list === undefined) noteAll(own, HEAD_NUMBERS);
     else {
@@ -112,7 +120,7 @@ class ParsedSpans {
         );
       }
     }
-    for (const within of Object.values(inner)) this.#facts(within, facts);
+    for (const within of Object.values(inner)) this.#facts(within, facts, replaced);
   }
 
   /** Adds an item to its list and returns its place; see `newItem` of walk-record. */
@@ -149,9 +157,15 @@ export function spansOf(resource: Resource, record: Value): RecordSpans {
   }
 }
 
-/** The spans of stored facts: only the columns of NOTED. */
-export function spansOfFacts(resource: "reservations" | "groups", facts: string): RecordSpans {
-  return new ParsedSpans().ofFacts(resource, facts);
+const NOTHING_REPLACED: ReadonlyMap<number, string> = new Map();
+
+/** The spans of stored facts: only the columns of NOTED. `replaced`: facts to be read as another text where they are present. */
+export function spansOfFacts(
+  resource: "reservations" | "groups",
+  facts: string,
+  replaced = NOTHING_REPLACED,
+): RecordSpans {
+  return new ParsedSpans().ofFacts(resource, facts, replaced);
 }
 
 export interface ParsedRecord {

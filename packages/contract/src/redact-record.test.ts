@@ -1,9 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
+import { factsText } from "../../../test/contract/facts.ts";
 import { isValidRecord } from "../../../test/contract/records.ts";
 import { validRecords } from "../../../test/support/valid-records.ts";
-import { readRecord } from "./read-record.ts";
+import { spansOfFacts } from "./parsed-spans.ts";
+import { readRecord, SpanFacts } from "./read-record.ts";
+import { COLUMNS } from "./record-plan.ts";
+import { redactFacts } from "./redact-facts.ts";
 import {
   ERASED,
   hashProfileNames,
@@ -13,6 +17,7 @@ import {
   redactRecord,
 } from "./redact-record.ts";
 import { RESOURCES } from "./resource.ts";
+import { isBlank } from "./schema/field.ts";
 import { FIELDS } from "./schema/record-schemas.ts";
 
 const bytesOf = (value: unknown) => Buffer.from(JSON.stringify(value));
@@ -48,20 +53,41 @@ describe("redacting a record", () => {
           assert.equal(Object.hasOwn(value, "unknown"), false);
           for (const { path } of PERSONAL_FIELDS[resource])
             for (const text of personalTexts(value, path.split("/")))
-              assert.ok(text === ERASED || text === "", `${path}: ${text}`);
+              assert.ok(text === ERASED || isBlank(text), `${path}: ${text}`);
           const [before, after] = [readRecord(resource, bytes), readRecord(resource, redacted)];
           assert.deepEqual(
             [after.clientCode, after.propertyCode, after.key, after.sourceTime],
             [before.clientCode, before.propertyCode, before.key, before.sourceTime],
           );
-          const { facts: _, ...content } = before.content();
-          const { facts: __, ...redactedContent } = after.content();
+          const { facts, ...content } = before.content();
+          const { facts: redactedFacts, ...redactedContent } = after.content();
+          assert.equal(redactFacts(resource, factsText(facts)), factsText(redactedFacts));
           assert.deepEqual(redactedContent, content);
           assert.ok(isValidRecord(resource, value));
         }),
         { numRuns: 150 },
       );
     }
+  });
+
+  test("erases a fact of a list from stored facts as from the record", () => {
+    fc.assert(
+      fc.property(validRecords("reservations"), (record) => {
+        const factsOf = (value: unknown) =>
+          factsText(readRecord("reservations", bytesOf(value)).content().facts);
+        const roomStays = (record["roomStays"] as Record<string, unknown>[]).map((stay) => {
+          const { rateCode } = stay;
+          return typeof rateCode === "string" && !isBlank(rateCode) ? { ...stay, rateCode: ERASED } : stay;
+        });
+        const erased = spansOfFacts(
+          "reservations",
+          factsOf(record),
+          new Map([[COLUMNS.stay.rateCode, ERASED]]),
+        );
+        assert.equal(factsText(new SpanFacts("reservations", erased)), factsOf({ ...record, roomStays }));
+      }),
+      { numRuns: 150 },
+    );
   });
 
   test("keeps numbers verbatim", () => {

@@ -1,6 +1,6 @@
 import { NOTED, SOUGHT } from "./record-plan.ts";
 import { byResource, type Resource } from "./resource.ts";
-import type { FieldSchema } from "./schema/field.ts";
+import { type FieldSchema, isBlank } from "./schema/field.ts";
 import { FIELDS, RECORD_SCHEMAS } from "./schema/record-schemas.ts";
 import { skipValue, skipWhitespace, UNSURE } from "./walk-value.ts";
 
@@ -164,10 +164,10 @@ export const ERASED = "[erased]";
 const ERASED_JSON = Buffer.from(JSON.stringify(ERASED));
 const NO_ITEMS = Buffer.from("[]");
 
-/** Erases lists and non-empty texts. Null, booleans and numbers do not identify a person. */
+/** Erases lists and texts. Null, booleans and numbers do not identify a person, nor do blank texts, which facts read as absent. */
 function erasedJson(json: Buffer): Buffer {
   if (json[0] === OPEN_ARRAY) return NO_ITEMS;
-  return json[0] === QUOTE && json.length > 2 ? ERASED_JSON : json;
+  return json[0] === QUOTE && !isBlank(JSON.parse(json.toString("utf8")) as string) ? ERASED_JSON : json;
 }
 
 /** The rule that keeps members of the contract, redacts personal ones, and drops the rest. */

@@ -1,7 +1,7 @@
 import type pg from "pg";
-import { COLUMNS } from "#contract/record-plan.ts";
+import { redactFacts } from "#contract/redact-facts.ts";
 import { ERASED, redactRecord } from "#contract/redact-record.ts";
-import { letterOf, type ResourceLetter } from "#contract/resource.ts";
+import { letterOf, type ResourceLetter, resourceOf } from "#contract/resource.ts";
 import { VERSION_TABLES } from "../../apply/state/record.ts";
 import { STATE_SCHEMA } from "../../apply/state/state-schema.ts";
 import type { RecordIdentity, RedactionList } from "../../ingest/redact.ts";
@@ -26,12 +26,6 @@ const findFormer = namedStatement(
   order by nspname`,
 );
 
-/** Facts with personal data (PERSONAL_FIELDS), by resource. */
-const PERSONAL_FACT: Readonly<Partial<Record<ResourceLetter, number>>> = {
-  r: COLUMNS.reservation.confirmationNumber,
-  g: COLUMNS.group.name,
-};
-
 /** The live state and former states kept by replays. */
 export async function stateSchemas(client: pg.ClientBase): Promise<string[]> {
   const { rows } = await client.query<{ name: string }>(findFormer);
@@ -42,19 +36,7 @@ const RENAMED = `unnest($2::integer[], $3::text[], $4::text[], $5::text[]) as re
 const SAME_CONTENT = `of.bucket = $1 and of.property_id = renamed.property_id and of.key = renamed.key
   and of.content_hash = decode(renamed.before, 'hex')`;
 
-/** SQL: the facts without personal data; empty or absent facts are unchanged. */
-function redactedFacts(resource: ResourceLetter): string {
-  const column = PERSONAL_FACT[resource];
-  if (column === undefined) return "of.facts";
-  const facts = "of.facts::text[]";
-  return `case when (${facts})[${column}] <> ''
-    then ((${facts})[:${column - 1}] || '${ERASED}'::text || (${facts})[${column + 1}:])::text else of.facts end`;
-}
-
-/**
- * Reads and locks the facts first, then writes them: on Citus an update cannot compute values by functions that are not immutable, such as
- * casts of facts.
- */
+/** Reads and locks the facts first, then writes them without personal data. */
 async function redactVersions(
   client: pg.ClientBase,
   table: string,
@@ -67,10 +49,9 @@ async function redactVersions(
     source_time: string;
     before: string;
     after: string;
-    facts: string;
+    facts: string | null;
   }>(
-    `select of.property_id, of.key, of.source_time::text as source_time, renamed.before, renamed.after,
-      ${redactedFacts(resource)} as facts
+    `select of.property_id, of.key, of.source_time::text as source_time, renamed.before, renamed.after, of.facts
     from ${table} as of join ${RENAMED} on ${SAME_CONTENT} for update of of`,
     [...values],
   );
@@ -87,7 +68,7 @@ async function redactVersions(
       rows.map((row) => row.before),
       rows.map((row) => row.after),
       rows.map((row) => row.source_time),
-      rows.map((row) => row.facts),
+      rows.map(({ facts }) => (facts === null ? null : redactFacts(resourceOf(resource), facts))),
     ],
   );
   return rowCount ?? 0;
