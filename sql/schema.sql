@@ -1348,7 +1348,7 @@ CREATE OR REPLACE FUNCTION analytics.stay_night_as_of(instant timestamp with tim
  LANGUAGE sql
  STABLE PARALLEL SAFE
 AS $function$select property.client_code as client_code, property.property_code as property_code, record.key as reservation_id, night.stay_number as stay_number, night.occupancy_date as occupancy_date, record.status as status, facts.number_of_rooms as number_of_rooms, facts.share_id as share_id, record.from_date as reservation_arrival_date, record.to_date as reservation_departure_date, night.arrival_date as arrival_date, night.departure_date as departure_date, night.room_type_code as room_type_code, night.booked_room_type_code as booked_room_type_code, night.market_segment_code as market_segment_code, night.group_block_code as group_block_code, night.source_booking_code as source_booking_code, night.number_of_adults as number_of_adults, night.number_of_children as number_of_children, night.currency_code as currency_code, night.rate_code as rate_code, night.rate_value as rate_value, night.gross_rate_value as gross_rate_value, night.net_room_revenue as net_room_revenue, night.net_food_revenue as net_food_revenue, night.net_beverage_revenue as net_beverage_revenue, night.net_other_revenue as net_other_revenue, night.net_ticket_price as net_ticket_price, night.ticket_price as ticket_price, night.net_total_revenue as net_total_revenue, night.gross_total_revenue as gross_total_revenue, night.rooms as rooms, greatest(night.number_of_adults, 0)::bigint * night.rooms as adults, greatest(night.number_of_children, 0)::bigint * night.rooms as children, case
-          when night.has_daily_revenue then night.net_room_revenue
+          when night.has_daily_revenue then case when night.rooms > 0 or night.net_room_revenue <> 0 then night.net_room_revenue end
           when night.rooms > 0 then night.rate_value * night.rooms
         end as room_revenue, case when night.rooms > 0 then night.gross_rate_value * night.rooms end as gross_room_revenue, record.source_time as source_time, analytics.received_at_of(record.request_id) as received_at
       from analytics.stored_property as property
@@ -1829,7 +1829,11 @@ create view analytics.stay_night as
     GREATEST(night.number_of_adults, 0)::bigint * night.rooms AS adults,
     GREATEST(night.number_of_children, 0)::bigint * night.rooms AS children,
         CASE
-            WHEN night.has_daily_revenue THEN night.net_room_revenue
+            WHEN night.has_daily_revenue THEN
+            CASE
+                WHEN night.rooms > 0 OR night.net_room_revenue <> 0::numeric THEN night.net_room_revenue
+                ELSE NULL::numeric
+            END
             WHEN night.rooms > 0 THEN night.rate_value * night.rooms::numeric
             ELSE NULL::numeric
         END AS room_revenue,

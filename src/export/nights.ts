@@ -110,7 +110,11 @@ export function addNights(source: NightSource, row: ReservationRow, batch: Batch
   const { clientCode, propertyCode } = source.properties.get(propertyId) as PropertyCodes;
   const { shareId, runs } = runsOf(source, row);
   for (const run of runs) {
-    const { codes, rooms, adults, children, roomRevenue, grossRoomRevenue } = run;
+    const { codes, rooms, adults, children } = run;
+    // Nothing times a rate is no revenue, as in answers.
+    const [roomRevenue, grossRoomRevenue] = [run.roomRevenue, run.grossRoomRevenue].map((money) =>
+      rooms === 0 && money === 0 ? null : money,
+    ) as [Money | null, Money | null];
     const values: readonly Value[] = [
       clientCode,
       propertyCode,

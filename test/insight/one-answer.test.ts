@@ -1,12 +1,15 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { after, before, test } from "node:test";
-import { addDays } from "#contract/dates.ts";
+import { addDays, daysBetween } from "#contract/dates.ts";
 import { runExport } from "../../src/export/run-export.ts";
 import { GROUPINGS } from "../../src/insight/question.ts";
+import { setSetting } from "../../src/settings/change-setting.ts";
+import { businessDayOf, lastOfBusinessDay } from "../../src/settings/property-settings.ts";
+import { mapStatus } from "../../src/settings/status-mapping.ts";
 import { type ExportedRow, foldedRows, rowsOfCsv } from "../export/exported-rows.ts";
 import { type ConsoleSession, logInAsNew } from "../support/console-session.ts";
-import { askInsight, below, insightItems } from "../support/insight-fixture.ts";
+import { askInsight, below, type InsightPageText, insightPage } from "../support/insight-fixture.ts";
 import { apply, reservation } from "../support/read-fixture.ts";
 import { startTestService, type TestService } from "../support/service.ts";
 import { temporaryDirectory } from "../support/test-server.ts";
@@ -16,63 +19,130 @@ import { SeededRandom } from "../workload/seeded-random.ts";
 const QUESTIONS = Number(process.env["QUESTIONS"] ?? 25);
 const SEED = Number(process.env["SEED"] ?? 20_261_129);
 const OF = { clientCode: "ACME", propertyCode: "WALK01" };
-const FIRST = "2026-07-01";
+const BUSINESS_DAY = { timeZone: "Asia/Kathmandu", businessDayEnd: "03:00" };
+const YEAR_DAYS = 364;
+const HOUR_MS = 3_600_000;
+/** WALK IN is mapped by the client code, PENDING by nobody. */
+const ON_THE_BOOKS = ["CONFIRMED", "In-House", "CHECKED_OUT", "WALK IN"];
+const STATUSES = [
+  ...ON_THE_BOOKS,
+  "CONFIRMED",
+  "CONFIRMED",
+  "CANCELLED",
+  "CANCELLED",
+  "NO SHOW",
+  "WAITLISTED",
+  "PENDING",
+];
+
+const NOW = new Date();
+const TODAY = businessDayOf(NOW, BUSINESS_DAY);
+/** Nights of this year and of last year from so many days before today on. */
+const FIRST = -15;
 const NIGHTS = 40;
-const ON_THE_BOOKS = ["CONFIRMED", "IN_HOUSE", "CHECKED_OUT"];
 
 let service: TestService;
 let session: ConsoleSession;
-let exported: readonly ExportedRow[];
+/** The nights on the books of an export and of `analytics.stay_night`: as the ledger has them, before shares. */
+let exported: readonly Night[];
+let sent: readonly Night[];
 const random = SeededRandom.stream(SEED, 5);
 
 const given = (fields: object) =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
 
-/** A reservation of one or two stays, some sharing a room, in one of several statuses. */
-function randomReservation(number: number): object {
-  const arrivalDate = addDays(FIRST, below(random, NIGHTS - 8));
-  const departureDate = addDays(arrivalDate, 1 + below(random, 4));
-  const stayOf = (from: string, to: string) =>
-    given({
-      ...{ arrivalDate: from, departureDate: to, roomTypeCode: random.pick(["DLX", "STD", "=cmd"]) },
-      ...{ bookedRoomTypeCode: random.pick(["STD", null]), numberOfAdults: 1 + below(random, 2) },
-      ...{
-        marketSegmentCode: random.pick(["LEISURE", "CORP", null]),
-        rateCode: random.pick(["BAR", "NEG"]),
-      },
-      ...{
-        groupBlockCode: random.pick(["CONF26", null, null]),
-        currencyCode: random.pick(["EUR", "EUR", "JPY"]),
-      },
-      rates: [{ startDate: from, endDate: to, rateValue: random.pick([80, 101.1, 120]) }],
-    });
-  const moves = below(random, 4) === 0;
-  const stays = [stayOf(arrivalDate, departureDate)];
-  if (moves) stays.push(stayOf(departureDate, addDays(departureDate, 1 + below(random, 3))));
-  return reservation(`W${number}`, `2026-0${1 + below(random, 5)}-1${below(random, 9)}T10:00:00Z`, {
-    ...OF,
-    status: random.pick([...ON_THE_BOOKS, "CONFIRMED", "CANCELLED", "NO SHOW"]),
-    numberOfRooms: 1 + below(random, 3),
-    roomStays: stays,
-    ...given({ channel: random.pick(["WEB", "GDS", null]) }),
-    ...(below(random, 5) === 0 ? { shareId: `S${below(random, 6)}` } : {}),
+/** A full hour so many hours ago. */
+const hoursAgo = (hours: number) =>
+  new Date(Math.floor(NOW.getTime() / HOUR_MS - hours) * HOUR_MS).toISOString();
+
+function randomStay(from: string, to: string): object {
+  const rate = given({
+    rateValue: random.pick([80, 101.1, 120, null]),
+    grossRateValue: random.pick([99.5, null]),
   });
+  return given({
+    ...{ arrivalDate: from, departureDate: to, roomTypeCode: random.pick(["DLX", "STD", "=cmd"]) },
+    ...{ bookedRoomTypeCode: random.pick(["STD", null]), numberOfAdults: 1 + below(random, 2) },
+    numberOfChildren: random.pick([1, null, null]),
+    ...{ marketSegmentCode: random.pick(["LEISURE", "CORP", null]), rateCode: random.pick(["BAR", "NEG"]) },
+    groupBlockCode: random.pick(["CONF26", null, null]),
+    currencyCode: random.pick(["EUR", "JPY", null]),
+    rates: Object.keys(rate).length === 0 ? null : [{ startDate: from, endDate: to, ...rate }],
+  });
+}
+
+/** A version of a reservation of one to three stays, in one of several statuses. Its share stays the same. */
+function randomVersion(number: number, base: number, hours: number): object {
+  const arrival = addDays(TODAY, base + below(random, NIGHTS - 8));
+  const departure = addDays(arrival, 1 + below(random, 4));
+  const stays = [randomStay(arrival, departure)];
+  // A room move, a second kind of room on the same nights, and day use.
+  if (below(random, 4) === 0) stays.push(randomStay(departure, addDays(departure, 1 + below(random, 3))));
+  if (below(random, 6) === 0) stays.push(randomStay(arrival, departure));
+  if (below(random, 10) === 0) stays.push(randomStay(departure, departure));
+  const revenue = random.pick([310.55, 0]);
+  return reservation(`W${number}`, hoursAgo(hours), {
+    ...OF,
+    status: random.pick(STATUSES),
+    numberOfRooms: random.pick([1, 1, 2, 3, 0]),
+    roomStays: stays,
+    ...given({
+      channel: random.pick(["WEB", "GDS", null]),
+      bookingDateTime: random.pick([hoursAgo(hours + 24 * below(random, 90)), null]),
+      stayRevenue:
+        below(random, 5) === 0
+          ? { daily: [{ occupancyDate: random.pick([arrival, departure]), netRoomRevenue: revenue }] }
+          : null,
+      shareId: number % 5 === 0 ? `S${number % 30}` : null,
+    }),
+  });
+}
+
+/** One to three versions, some of them late and some of last year's nights. */
+function randomVersions(number: number): object[] {
+  const years = number % 3 === 0 ? 1 : 0;
+  return Array.from({ length: 1 + below(random, 3) }, () =>
+    // Not around the instant of the same time last year, which moves on with the hour.
+    randomVersion(
+      number,
+      FIRST - years * YEAR_DAYS,
+      years * 24 * YEAR_DAYS +
+        random.pick([-200, 8, 30, 100, 24 * 40, 24 * 60].filter((hours) => hours > 0 || years > 0)) +
+        below(random, 20),
+    ),
+  );
 }
 
 before(async () => {
   service = await startTestService();
   session = await logInAsNew(service, "anna");
-  await apply(
-    service,
-    "reservations",
-    Array.from({ length: 150 }, (_, number) => randomReservation(number)),
+  await mapStatus(
+    service.pool,
+    { clientCode: OF.clientCode, resource: "reservations", status: "WALK IN" },
+    true,
   );
+  for (const [name, value] of Object.entries(BUSINESS_DAY))
+    await setSetting(service.pool, { ...OF, name: name as keyof typeof BUSINESS_DAY }, value);
+  await setSetting(service.pool, { ...OF, name: "currency" }, "EUR");
+  const versions = Array.from({ length: 180 }, (_, number) => randomVersions(number));
+  for (const turn of [2, 0, 1])
+    await apply(
+      service,
+      "reservations",
+      versions.flatMap((all) => all.slice(turn, turn + 1)),
+    );
   const directory = await temporaryDirectory("export");
   const { clientConfig } = service.database;
   await runExport({ clientConfig, pool: service.pool, directory, full: false, format: "parquet" });
-  exported = (await foldedRows(directory, "nights")).filter((row) =>
-    ON_THE_BOOKS.includes(String(row["status"])),
+  const rows = await foldedRows(directory, "nights");
+  exported = nightsOf(
+    rows.map((row) => ({ ...row, stay_date: new Date(row["stay_date"] as Date).toISOString().slice(0, 10) })),
   );
+  const { rows: stayNights } = await service.pool.query<ExportedRow>(
+    `select night.*, occupancy_date::text as stay_date, null as cause, reservation.channel from analytics.stay_night as night
+    join analytics.reservation using (client_code, property_code, reservation_id)`,
+  );
+  sent = nightsOf(stayNights.filter(({ rooms, room_revenue }) => rooms !== 0 || room_revenue !== null));
 });
 after(() => service.stop());
 
@@ -91,154 +161,408 @@ interface Question {
   readonly from: string;
   readonly to: string;
   readonly by: By;
+  /** Null: now. */
+  readonly asOf: string | null;
 }
 
-/** Rooms and cents by night, group and currency; without those that have neither. */
-type Figures = ReadonlyMap<string, readonly [rooms: number, cents: number]>;
+type Item = Readonly<Record<string, unknown>>;
+type Amount = number | null;
+const NAMES = ["rooms", "adults", "children", "roomRevenue", "grossRoomRevenue"] as const;
+type Sums = Readonly<Record<(typeof NAMES)[number], Amount>>;
 
-function figuresOf(
-  rows: readonly (readonly [
-    night: unknown,
-    unit: unknown,
-    currency: unknown,
-    rooms: unknown,
-    revenue: unknown,
-  ])[],
-): Figures {
-  const figures = new Map<string, readonly [number, number]>();
-  for (const [night, unit, currency, rooms, revenue] of rows) {
-    const key = JSON.stringify([night, unit ?? null, currency ?? null]);
-    const [sumOfRooms, cents] = figures.get(key) ?? [0, 0];
-    figures.set(key, [sumOfRooms + Number(rooms), cents + Math.round(Number(revenue ?? 0) * 100)]);
+/** Figures by night, group and currency. */
+type Figures = ReadonlyMap<string, Sums>;
+
+const amountOf = (value: unknown): Amount =>
+  value === null || value === undefined ? null : Math.round(Number(value) * 10_000) / 10_000 + 0;
+/** An amount that nobody reports is none, and not 0. */
+const plus = (one: Amount, other: Amount): Amount =>
+  one === null ? other : other === null ? one : amountOf(one + other);
+
+/** Adds up rows by their place; without those that have nothing. */
+function figuresOf(rows: readonly (Sums & { readonly place: readonly unknown[] })[]): Figures {
+  const figures = new Map<string, Sums>();
+  for (const { place, ...row } of rows) {
+    const key = JSON.stringify(place.map((part) => part ?? null));
+    const sums = figures.get(key);
+    const sum = NAMES.map((name) => [name, plus(sums?.[name] ?? null, row[name])]);
+    figures.set(key, Object.fromEntries(sum) as Sums);
   }
-  return new Map([...figures].filter(([, [rooms, cents]]) => rooms !== 0 || cents !== 0).sort());
+  return new Map([...figures].filter(([, sums]) => NAMES.some((name) => (sums[name] ?? 0) !== 0)).sort());
 }
 
-type Row = Readonly<Record<string, unknown>>;
-const ofItems = (items: readonly Row[], by: By) =>
+/** Figures of items, by the names that they have in `of`. */
+const ofItems = (items: readonly Item[], by: By, of: (name: string) => string = (name) => name): Figures =>
   figuresOf(
-    items.map((item) => [
-      item["stayDate"],
-      by === "none" ? null : item[by],
-      item["currency"],
-      item["rooms"],
-      item["roomRevenue"],
-    ]),
+    items.map((item) => ({
+      place: [item["stayDate"], by === "none" ? null : item[by], item["currency"]],
+      ...(Object.fromEntries(NAMES.map((name) => [name, amountOf(item[of(name)])])) as Sums),
+    })),
   );
 
-/** A share is one row of a night, under the first of its reservations that have one: as docs/analytics.md has it. */
-async function bySql({ from, to, by }: Question): Promise<Figures> {
-  const { rows } = await service.pool.query<Row>(
-    `with night as (
-      select night.occupancy_date::text as night, ${COLUMNS[by]} as unit, currency_code, reservation.share_id,
-        coalesce(net_room_revenue, rate_value * coalesce(night.number_of_rooms, 1)) as revenue,
-        case
-          when reservation.share_id is null then coalesce(night.number_of_rooms, 1)
-          when row_number() over sharers = 1 then max(coalesce(night.number_of_rooms, 1)) over sharers
-          else 0
-        end as rooms
-      from analytics.stay_night as night
-      join analytics.reservation using (client_code, property_code, reservation_id)
-      where client_code = 'ACME' and property_code = 'WALK01' and night.occupancy_date between $1 and $2
-        and night.status = any ($3)
-      window sharers as (
-        partition by night.occupancy_date, reservation.share_id order by reservation_id, stay_number
-        rows between unbounded preceding and unbounded following
-      )
-    )
-    select night, unit, currency_code, rooms, revenue from night`,
-    [from, to, ON_THE_BOOKS],
+/** The answer to a question by API, which CSV and the console have too, value by value. */
+async function askAlike(name: string, parameters: object): Promise<InsightPageText> {
+  const asked = given({ ...OF, ...parameters, limit: "10000" }) as Record<string, string>;
+  const [page, csv, console] = await Promise.all([
+    insightPage(service, name, asked),
+    askInsight(service, name, asked, { headers: { accept: "text/csv" } }),
+    session.read<InsightPageText>(`insight/${name}?${new URLSearchParams(asked)}`),
+  ]);
+  assert.equal(page.nextCursor, null);
+  assert.deepEqual(console.items, page.items, `console: ${JSON.stringify(asked)}`);
+  const lines = rowsOfCsv(csv.text.replaceAll("\r\n", "\n"));
+  const [header = {}] = lines;
+  const texts = page.items.map((item) =>
+    Object.fromEntries(
+      Object.keys(header).map((column) => {
+        const value = item[column] ?? null;
+        return [column, value === null ? null : String(value).replace(/^=/, "'=")];
+      }),
+    ),
   );
-  return figuresOf(
-    rows.map((row) => [row["night"], row["unit"], row["currency_code"], row["rooms"], row["revenue"]]),
+  assert.ok(
+    page.items.length === 0 || Object.keys(header).length >= Object.keys(page.items[0] ?? {}).length - 1,
+  );
+  assert.deepEqual(lines, texts, `CSV: ${JSON.stringify(asked)}`);
+  return page;
+}
+
+async function rowsOf(sql: string, values: readonly unknown[]): Promise<Item[]> {
+  const { rows } = await service.pool.query<Item>({ text: sql, values: [...values] });
+  return rows;
+}
+
+/** The books by SQL. */
+async function booksBySql({ from, to, by, asOf }: Question): Promise<Figures> {
+  const rows = await rowsOf(
+    `select stay_date::text as "stayDate", ${COLUMNS[by]} as unit, currency_code as currency, sum(rooms) as rooms, sum(adults) as adults,
+      sum(children) as children, sum(room_revenue) as "roomRevenue", sum(gross_room_revenue) as "grossRoomRevenue"
+    from analytics.night_on_the_books_as_of($1, 'source', $2, $3, $4, $5) group by 1, 2, 3`,
+    [asOf ?? "infinity", OF.clientCode, OF.propertyCode, from, to],
+  );
+  return ofItems(
+    rows.map((row) => ({ ...row, [by]: row["unit"] })),
+    by,
   );
 }
 
-/** The same of the nights of an export. */
-function byExport({ from, to, by }: Question): Figures {
-  const nights = exported
-    .map((row) => ({ ...row, night: new Date(row["stay_date"] as Date).toISOString().slice(0, 10) }) as Row)
-    .filter(({ night }) => String(night) >= from && String(night) <= to);
-  const shares = Map.groupBy(nights, (row) =>
-    row["share_id"] === null ? null : `${row["night"]} ${row["share_id"]}`,
-  );
-  const roomsOf = (row: Row) => {
-    if (row["share_id"] === null) return Number(row["rooms"]);
-    const members = shares.get(`${row["night"]} ${row["share_id"]}`) ?? [];
-    const holder = members.map((one) => String(one["reservation_id"])).sort()[0];
-    return row["reservation_id"] === holder ? Math.max(...members.map((one) => Number(one["rooms"]))) : 0;
-  };
-  const unitOf = (row: Row) =>
+interface Night {
+  readonly date: string;
+  readonly key: string;
+  readonly shareId: string | null;
+  readonly currency: unknown;
+  readonly codes: ExportedRow;
+  readonly place: string;
+  readonly sums: Sums;
+}
+
+/** The nights on the books of rows, in an order in which the first of a sharer's has the rooms beyond its own. */
+function nightsOf(rows: readonly ExportedRow[]): Night[] {
+  const parts = [
+    "room_type_code",
+    "booked_room_type_code",
+    "market_segment_code",
+    "group_block_code",
+    "rate_code",
+    "channel",
+    "currency_code",
+  ];
+  return rows
+    .filter(
+      ({ status, cause }) => ON_THE_BOOKS.includes(String(status)) && (cause === null || cause === "posted"),
+    )
+    .map((row) => ({
+      date: String(row["stay_date"]),
+      key: String(row["reservation_id"]),
+      shareId: row["share_id"] as string | null,
+      currency: row["currency_code"] ?? "EUR",
+      codes: row,
+      // What is not sent comes last.
+      place: parts.map((part) => row[part] ?? "\uffff").join("\0"),
+      sums: {
+        ...{ rooms: Number(row["rooms"]), adults: Number(row["adults"]), children: Number(row["children"]) },
+        roomRevenue: amountOf(row["room_revenue"]),
+        grossRoomRevenue: amountOf(row["gross_room_revenue"]),
+      },
+    }))
+    .sort((one, other) => (one.place < other.place ? -1 : 1));
+}
+
+/** A reader's sum over nights: of a share, the smallest key on a night has as many rooms as the most of any member. */
+function booksOf(nights: readonly Night[], { from, to, by }: Question): Figures {
+  const asked = nights.filter(({ date }) => date >= from && date <= to);
+  const more = new Map<Night, number>();
+  const shared = asked.filter(({ shareId }) => shareId !== null);
+  for (const share of Map.groupBy(shared, ({ date, shareId }) => `${date} ${shareId}`).values()) {
+    const members = [...Map.groupBy(share, ({ key }) => key)].sort(([one], [other]) =>
+      one < other ? -1 : 1,
+    );
+    const named = members.map(([, own]) => own.reduce((sum, { sums }) => sum + (sums.rooms ?? 0), 0));
+    for (const [at, [, own]] of members.entries())
+      for (const [place, night] of own.entries()) {
+        const beyond = place === 0 ? Math.max(...named) - (named[0] ?? 0) : 0;
+        more.set(night, at === 0 ? beyond : -(night.sums.rooms ?? 0));
+      }
+  }
+  const unitOf = ({ codes }: Night) =>
     ({
       none: null,
-      roomType: row["room_type_code"],
-      bookedRoomType: row["booked_room_type_code"] ?? row["room_type_code"],
-      marketSegment: row["market_segment_code"],
-      rateCode: row["rate_code"],
-      channel: row["channel"],
-      group: row["group_block_code"],
+      roomType: codes["room_type_code"],
+      bookedRoomType: codes["booked_room_type_code"] ?? codes["room_type_code"],
+      marketSegment: codes["market_segment_code"],
+      rateCode: codes["rate_code"],
+      channel: codes["channel"],
+      group: codes["group_block_code"],
     })[by];
   return figuresOf(
-    nights.map((row) => [row["night"], unitOf(row), row["currency_code"], roomsOf(row), row["room_revenue"]]),
+    asked.map((night) => ({
+      ...night.sums,
+      rooms: (night.sums.rooms ?? 0) + (more.get(night) ?? 0),
+      place: [night.date, unitOf(night), night.currency],
+    })),
   );
 }
 
-test(`API, CSV, console, SQL views and export answer ${QUESTIONS} questions alike`, async () => {
+const titleOf = (kind: string, question: object) => `${kind} ${JSON.stringify(question)}`;
+
+async function askBooks(question: Question): Promise<number> {
+  const { items } = await askAlike("on-the-books", question);
+  const byApi = ofItems(items, question.by);
+  assert.deepEqual(await booksBySql(question), byApi, titleOf("SQL", question));
+  if (question.asOf !== null) return byApi.size;
+  assert.deepEqual(booksOf(exported, question), byApi, titleOf("export", question));
+  assert.deepEqual(booksOf(sent, question), byApi, titleOf("stay_night", question));
+  return byApi.size;
+}
+
+/** Signed: the later figures minus the earlier ones, where an amount that neither has is 0. */
+function minus(now: Figures, then: Figures): Figures {
+  const signed = (figures: Figures, sign: number) =>
+    [...figures].map(([key, sums]) => ({
+      place: JSON.parse(key) as unknown[],
+      ...(Object.fromEntries(NAMES.map((name) => [name, amountOf(sign * (sums[name] ?? 0))])) as Sums),
+    }));
+  return figuresOf([...signed(now, 1), ...signed(then, -1)]);
+}
+
+const todayOf = ({ asOf }: Question) =>
+  businessDayOf(asOf === null ? new Date() : new Date(asOf), BUSINESS_DAY);
+
+async function askPickup(question: Question): Promise<number> {
+  const days = random.pick([1, 3, 7, 30]);
+  const since = lastOfBusinessDay(addDays(todayOf(question), -days), BUSINESS_DAY);
+  const { items } = await askAlike("pickup", { ...question, days: String(days) });
+  for (const item of items) assert.equal(Number(item["booked"]) - Number(item["cancelled"]), item["rooms"]);
+  const byApi = minus(ofItems(items, question.by), new Map());
+  const bySql = minus(await booksBySql(question), await booksBySql({ ...question, asOf: since }));
+  assert.deepEqual(bySql, byApi, titleOf(`pickup of ${days} days`, question));
+  return byApi.size;
+}
+
+/** All nights of a range together, each as of the end of its business day so many days before. */
+async function curveBySql({ from, to, by, asOf }: Question, days: number): Promise<Figures> {
+  const rows = await rowsOf(
+    `select ${COLUMNS[by]} as unit, currency_code as currency, sum(rooms) as rooms, sum(room_revenue) as "roomRevenue",
+      sum(gross_room_revenue) as "grossRoomRevenue"
+    from generate_series($4::date, $5::date, interval '1 day') as night
+    cross join lateral analytics.night_on_the_books_as_of(
+      least($1, analytics.end_of_business_day(night::date - $6::integer, $7, $8) - interval '1 microsecond'),
+      'source', $2, $3, night::date, night::date
+    ) group by 1, 2`,
+    [asOf ?? "infinity", OF.clientCode, OF.propertyCode, from, to, days, ...Object.values(BUSINESS_DAY)],
+  );
+  return ofItems(
+    rows.map((row) => ({ ...row, [by]: row["unit"] })),
+    by,
+  );
+}
+
+async function askPace(question: Question): Promise<number> {
+  const { items } = await askAlike("pace", { ...question, daysBefore: "40" });
   let cells = 0;
-  for (let number = 0; number < QUESTIONS; number += 1) {
-    const by: By = random.pick(["none", ...GROUPINGS]);
-    const from = addDays(FIRST, below(random, NIGHTS));
-    const question = { from, to: addDays(from, below(random, 14)), by };
-    const asked = { ...OF, ...question, limit: "10000" };
-    const byApi = ofItems(await insightItems(service, "on-the-books", asked), by);
-    const csv = await askInsight(service, "on-the-books", asked, { headers: { accept: "text/csv" } });
-    const withoutFormula = (row: Row) => (row[by] === "'=cmd" ? { ...row, [by]: "=cmd" } : row);
-    const answers = {
-      csv: ofItems(rowsOfCsv(csv.text.replaceAll("\r\n", "\n")).map(withoutFormula), by),
-      console: ofItems(
-        (await session.read<{ items: Row[] }>(`insight/on-the-books?${new URLSearchParams(asked)}`)).items,
-        by,
-      ),
-      sql: await bySql(question),
-      export: byExport(question),
-    };
-    for (const [name, figures] of Object.entries(answers))
-      assert.deepEqual(figures, byApi, `${name} of ${JSON.stringify(question)}`);
+  for (const days of [0, 1 + below(random, 40)]) {
+    const point = items.filter(({ daysBefore }) => daysBefore === days);
+    const ofPoint = (of?: (name: string) => string) => ofItems(point, question.by, of);
+    const isToCome = daysBetween(todayOf(question), question.to) > days;
+    for (const { rooms } of point) assert.equal(rooms === null, isToCome, titleOf("pace", question));
+    const bySql = isToCome ? new Map() : await curveBySql(question, days);
+    assert.deepEqual(bySql, ofPoint(), titleOf(`pace ${days} days before`, question));
+    cells += bySql.size;
+    const isKnown = point.some(({ lastYearRooms }) => lastYearRooms !== null);
+    if (!isKnown) continue;
+    const [from, to] = [question.from, question.to].map((date) => addDays(date, -YEAR_DAYS)) as [
+      string,
+      string,
+    ];
+    const lastYear = await curveBySql({ ...question, from, to }, days);
+    const nameOf = (name: string) => `lastYear${name[0]?.toUpperCase()}${name.slice(1)}`;
+    assert.deepEqual(lastYear, ofPoint(nameOf), titleOf(`last year's pace ${days} days before`, question));
+    cells += lastYear.size;
+  }
+  return cells;
+}
+
+/** Last year's figures, of the same time and final, where they are known. */
+async function askLastYear(question: Question): Promise<number> {
+  const page = await askAlike("on-the-books", { ...question, compare: "lastYear" });
+  const { lastYearAsOf, lastYearKnownFrom } = page as InsightPageText &
+    Record<"lastYearAsOf" | "lastYearKnownFrom", string>;
+  const [from, to] = [question.from, question.to].map((date) => addDays(date, -YEAR_DAYS)) as [
+    string,
+    string,
+  ];
+  let cells = 0;
+  for (const [name, asOf] of [
+    ["lastYear", lastYearAsOf],
+    ["lastYearFinal", question.asOf],
+  ] as const) {
+    const then = await booksBySql({ ...question, from, to, asOf });
+    const known = page.items.filter((item) => item[`${name}Rooms`] !== null);
+    for (const item of page.items)
+      if (name === "lastYearFinal" && question.asOf === null)
+        assert.equal(
+          item["lastYearFinalRooms"] !== null,
+          addDays(String(item["stayDate"]), -YEAR_DAYS) >= lastYearKnownFrom,
+        );
+    const nights = new Set(known.map(({ stayDate }) => stayDate));
+    const rows = [...then].flatMap(([key, { rooms, roomRevenue }]) => {
+      const [night, ...place] = JSON.parse(key) as string[];
+      const date = addDays(String(night), YEAR_DAYS);
+      return nights.has(date)
+        ? [
+            {
+              place: [date, ...place],
+              rooms,
+              roomRevenue,
+              adults: null,
+              children: null,
+              grossRoomRevenue: null,
+            },
+          ]
+        : [];
+    });
+    const nameOf = (figure: string) =>
+      figure === "rooms" || figure === "roomRevenue"
+        ? `${name}${figure[0]?.toUpperCase()}${figure.slice(1)}`
+        : "";
+    // Nobody on the books of a known night is a revenue of 0.
+    const withoutZero = (figures: Figures) => [...figures].filter(([, { rooms }]) => (rooms ?? 0) !== 0);
+    const byApi = ofItems(known, question.by, nameOf);
+    assert.deepEqual(withoutZero(figuresOf(rows)), withoutZero(byApi), titleOf(name, question));
     cells += byApi.size;
   }
-  assert.ok(cells > QUESTIONS * 5, `only ${cells} cells were compared`);
+  return cells;
+}
+
+async function askMovements({ from, to, asOf }: Question): Promise<number> {
+  const asked = { from, to, asOf };
+  const { items } = await askAlike("movements", asked);
+  const rows = await rowsOf(
+    `select stay_date::text as "stayDate", arrivals, departures, stay_throughs as "stayThroughs", length_of_stay as "lengthOfStay",
+      lead_days as "leadDays", cancelled_rooms as "cancelledRooms", cancelled_room_revenue as "cancelledRoomRevenue",
+      cancelled_lead_days as "cancelledLeadDays", cancellation_rate as "cancellationRate", no_show_rooms as "noShowRooms",
+      no_show_room_revenue as "noShowRoomRevenue", no_show_rate as "noShowRate", currency_code as currency
+    from analytics.movement_as_of($1, 'source', $2, $3, $4, $5) order by 1, currency_code collate "C"`,
+    [asOf ?? "infinity", OF.clientCode, OF.propertyCode, from, to],
+  );
+  const inNumbers = (all: readonly Item[]) =>
+    all.map((item) =>
+      Object.fromEntries(
+        Object.entries(item).map(([name, value]) => [
+          name,
+          /^(stayDate|currency)$/.test(name) ? value : amountOf(value),
+        ]),
+      ),
+    );
+  assert.deepEqual(inNumbers(rows), inNumbers(items), titleOf("movements", asked));
+  // Arrivals and stay-throughs are the rooms on the books, whatever currency each has.
+  const books = await booksBySql({ from, to, by: "none", asOf });
+  const sumOf = (of: readonly unknown[]) => of.reduce<number>((sum, one) => sum + Number(one), 0);
+  assert.equal(
+    sumOf(items.flatMap(({ arrivals, stayThroughs }) => [arrivals, stayThroughs])),
+    sumOf([...books.values()].map(({ rooms }) => rooms)),
+  );
+  return items.length;
+}
+
+test(`API, CSV, console, SQL and export answer ${QUESTIONS} questions alike`, async () => {
+  const kinds = {
+    books: askBooks,
+    pickup: askPickup,
+    pace: askPace,
+    lastYear: askLastYear,
+    movements: askMovements,
+  };
+  const cells = Object.fromEntries(Object.keys(kinds).map((kind) => [kind, 0]));
+  for (let number = 0; number < QUESTIONS; number += 1) {
+    const [kind, ask] = Object.entries(kinds)[number % 5] as [string, typeof askBooks];
+    const from = addDays(TODAY, FIRST + below(random, NIGHTS));
+    const question: Question = {
+      from,
+      to: addDays(from, below(random, kind === "pace" ? 4 : 14)),
+      by: random.pick(["none", ...GROUPINGS]),
+      asOf: random.pick([null, hoursAgo(random.pick([8, 20, 31, 100, 190]) + below(random, 20))]),
+    };
+    cells[kind] = (cells[kind] ?? 0) + (await ask(question));
+  }
+  for (const [kind, count] of Object.entries(cells))
+    assert.ok(count >= QUESTIONS / 2, `only ${count} cells of ${kind} were compared`);
 });
 
-test("API, CSV, console and the documented SQL have the same movements of July", async () => {
-  const asked = { ...OF, from: "2026-07-01", to: "2026-07-31", limit: "10000" };
-  const names = ["arrivals", "departures", "stayThroughs", "cancelledRooms", "noShowRooms"];
-  const inSnakeCase = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-  /** All currencies of a date together; without dates that have only zeros. */
-  const byDate = (rows: readonly Row[], dateOf: (row: Row) => string, nameOf = (name: string) => name) =>
-    Object.fromEntries(
-      [...Map.groupBy(rows, dateOf)]
-        .map(([date, some]): [string, number[]] => [
-          date,
-          names.map((name) => some.reduce((sum, row) => sum + Number(row[nameOf(name)]), 0)),
-        ])
-        .filter(([, counts]) => counts.some((count) => count !== 0)),
-    );
-  const ofDate = (row: Row) => String(row["stayDate"]);
-  const byApi = byDate(await insightItems(service, "movements", asked), ofDate);
-  const csv = await askInsight(service, "movements", asked, { headers: { accept: "text/csv" } });
-  assert.deepEqual(byDate(rowsOfCsv(csv.text.replaceAll("\r\n", "\n")), ofDate), byApi);
-  const page = await session.read<{ items: Row[] }>(`insight/movements?${new URLSearchParams(asked)}`);
-  assert.deepEqual(byDate(page.items, ofDate), byApi);
+test("the documented SQL has the pickups, last year's figures and movements of the API", async () => {
+  const [from, to] = [addDays(TODAY, FIRST), addDays(TODAY, FIRST + NIGHTS)];
   const document = await readFile(new URL("../../docs/analytics.md", import.meta.url), "utf8");
-  const [, , sql = ""] =
-    /Arrivals, departures, stay-throughs([\s\S]*?)```sql\n([\s\S]*?);\n```/.exec(document) ?? [];
-  const asText = sql
-    .replaceAll("'PARIS01'", "'WALK01'")
-    .replace("select stay_date, extract", "select stay_date::text as night, extract");
-  const { rows } = await service.pool.query<Row>(asText);
-  assert.deepEqual(
-    byDate(rows, (row) => String(row["night"]), inSnakeCase),
-    byApi,
-  );
-  assert.ok(Object.keys(byApi).length > 25);
+  const exampleThat = async (has: string) => {
+    const examples = [...document.matchAll(/```sql\n([\s\S]*?);\n```/g)].map(([, sql = ""]) => sql);
+    const example = examples.find((sql) => sql.includes(has)) ?? assert.fail(has);
+    const asked = [
+      ["PARIS01", OF.propertyCode],
+      ["2026-07-01", from],
+      ["2026-07-31", to],
+    ] as const;
+    const sql = asked.reduce((text, [named, own]) => text.replaceAll(`'${named}'`, `'${own}'`), example);
+    return new Map(
+      (await rowsOf(`select stay_date::text as date, answer.* from (${sql}) as answer`, [])).map((row) => [
+        `${row["date"]} ${row["currency_code"]}`,
+        row,
+      ]),
+    );
+  };
+  const inSnakeCase = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  let cells = 0;
+  const requireEqual = (
+    items: readonly Item[],
+    rows: ReadonlyMap<string, Item>,
+    names: Readonly<Record<string, string>>,
+  ) => {
+    for (const item of items)
+      for (const [name, column] of Object.entries(names)) {
+        // Unknown in the API; the query knows neither what is unknown nor nights of nobody.
+        if (item[name] === null) continue;
+        const place = `${item["stayDate"]} ${item["currency"]}`;
+        assert.equal(amountOf(rows.get(place)?.[column]) ?? 0, amountOf(item[name]), `${name} of ${place}`);
+        if (amountOf(item[name]) !== 0) cells += 1;
+      }
+  };
+  const { items } = await askAlike("on-the-books", { from, to, compare: "all" });
+  const pickups = [1, 3, 7, 30].flatMap((days) => [
+    [`pickup${days}Rooms`, `pickup_${days}`],
+    [`pickup${days}RoomRevenue`, `revenue_pickup_${days}`],
+  ]);
+  requireEqual(items, await exampleThat("as pickup_1"), { rooms: "rooms", ...Object.fromEntries(pickups) });
+  const years = [
+    "rooms",
+    "lastYearRooms",
+    "lastYearFinalRooms",
+    "roomRevenue",
+    "lastYearRoomRevenue",
+    "lastYearFinalRoomRevenue",
+  ];
+  const ofNames = (names: readonly string[]) =>
+    Object.fromEntries(names.map((name) => [name, inSnakeCase(name)]));
+  requireEqual(items, await exampleThat("as last_year_rooms"), ofNames(years));
+  const moved = await askAlike("movements", { from, to });
+  const names = Object.keys(moved.items[0] ?? {}).filter((name) => !/^(stayDate|currency)$/.test(name));
+  requireEqual(moved.items, await exampleThat("stay_throughs, length_of_stay,"), ofNames(names));
+  assert.ok(cells > 500, `only ${cells} cells were compared`);
 });

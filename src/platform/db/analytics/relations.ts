@@ -291,7 +291,7 @@ export const RELATIONS: readonly Relation[] = [
         "numeric",
         "[room revenue](figures.md#revenue) of the night: daily revenue on the first stay, otherwise the rate times `rooms`",
         `case
-          when night.has_daily_revenue then night.net_room_revenue
+          when night.has_daily_revenue then case when night.rooms > 0 or night.net_room_revenue <> 0 then night.net_room_revenue end
           when night.rooms > 0 then night.rate_value * night.rooms
         end`,
       ),
