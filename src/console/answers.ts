@@ -137,6 +137,15 @@ export interface RecordAnswer {
   readonly receivedAt: string;
   readonly record: RecordItem;
   readonly payload: Payload;
+  /** What Bellhop reads of it, by the notes of the record schema. */
+  readonly fields: readonly RecordField[];
+}
+
+export interface RecordField {
+  /** `roomStays[0].rateCode` */
+  readonly path: string;
+  readonly value: string;
+  readonly description: string;
 }
 
 /** A record verbatim, as text, so that no number changes. */

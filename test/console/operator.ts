@@ -75,6 +75,11 @@ export const describeOperator = ({ service, hotel, inWindow, visit }: ConsoleFix
         .waitFor();
       const marked = await page.locator(".payload [data-marked]").allInnerTexts();
       assert.match(marked.join("\n"), /Date|roomStays/);
+      await page.getByText(/^\d+ fields that Bellhop reads$/).click();
+      const field = page
+        .getByRole("table", { name: "Fields of this record" })
+        .getByRole("row", { name: /^reservationId/ });
+      assert.match((await field.allInnerTexts()).join(), /R-LENIENT-2\s+Id of the reservation/);
     });
 
     inWindow("finds requests by the name of a client, by client code and by a picked time", async (page) => {

@@ -128,6 +128,14 @@ describe("requests", () => {
     assert.equal(one.record.outcome, "rejected");
     assert.equal(one.payload.text, JSON.stringify(body[1]));
     assert.equal(one.payload.truncated, false);
+    const { fields } = await session.read<RecordAnswer>(`requests/${requestId}/records/0`);
+    const fieldAt = (path: string) => fields.find((field) => field.path === path);
+    assert.deepEqual(fieldAt("reservationId"), {
+      path: "reservationId",
+      value: "r1",
+      description: "Id of the reservation",
+    });
+    assert.deepEqual(fieldAt("roomStays[0].roomTypeCode")?.description, "Room type code");
     for (const path of [
       `requests/${requestId}/records/4`,
       `requests/${requestId}/records/x`,

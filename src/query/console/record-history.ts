@@ -1,6 +1,7 @@
 import type { FastifyInstance } from "fastify";
 import type pg from "pg";
-import { letterOf, RESOURCES, type ResourceLetter } from "#contract/resource.ts";
+import { NOTED, SOUGHT } from "#contract/record-plan.ts";
+import { letterOf, RESOURCES, type ResourceLetter, resourceOf } from "#contract/resource.ts";
 import type { JsonChange, Page, Payload, VersionItem } from "../../console/answers.ts";
 import type { ConsoleParts } from "../../console/console-parts.ts";
 import { addQuestion, pagingOf } from "../../console/console-routes.ts";
@@ -13,39 +14,7 @@ import { isNoLongerKept, loadRecords } from "../load-records.ts";
 import { outcomeName } from "../outcome.ts";
 import { findProperty, type Property } from "../property.ts";
 import { payloadOf } from "./requests.ts";
-
-/** A scalar with its original digits, so that a change from 120.5 to 120.50 is visible. */
-class Written {
-  readonly text: string;
-  constructor(text: string) {
-    this.text = text;
-  }
-}
-
-type Node = Written | readonly Node[] | ReadonlyMap<string, Node>;
-
-/** JSON.parse gives a reviver the source of each scalar (ECMA-262, JSON.parse source text access). */
-type SourceReviver = (this: unknown, key: string, value: unknown, context: { source?: string }) => unknown;
-const parseWith = JSON.parse as (text: string, reviver: SourceReviver) => unknown;
-
-function parse(text: string): Node {
-  const reviver: SourceReviver = (_key, value, { source }) => {
-    if (source !== undefined) return new Written(source);
-    if (Array.isArray(value)) return value;
-    return new Map(Object.entries(value as object));
-  };
-  return parseWith(text, reviver) as Node;
-}
-
-function textOf(node: Node): string {
-  if (node instanceof Written) return node.text;
-  if (isList(node)) return `[${node.map(textOf).join(",")}]`;
-  return `{${[...node].map(([name, value]) => `${JSON.stringify(name)}:${textOf(value)}`).join(",")}}`;
-}
-
-function isList(node: Node | undefined): node is readonly Node[] {
-  return Array.isArray(node);
-}
+import { COMPARED_BYTES_MAX, comparableOf, isList, type Node, textOf, Written } from "./written-json.ts";
 
 const escapeOf = (name: string) => name.replaceAll("~", "~0").replaceAll("/", "~1");
 
@@ -178,26 +147,6 @@ function changesBetween(before: Node, after: Node, most: number): Comparison {
 }
 
 const CHANGES_MAX = 200;
-/** Larger versions are not compared in the list; an operator can open each one. */
-const COMPARED_BYTES_MAX = 262_144;
-/** As many fit in COMPARED_BYTES_MAX with the field names of the specification. Parsing and comparing them takes about 30 ms. */
-const COMPARED_VALUES_MAX = 16_384;
-
-/** The bytes that begin a value or a list of values: comma, bracket and brace. */
-const BEGIN = new Set(Buffer.from(",[{"));
-
-function hasManyValues(record: Buffer): boolean {
-  let begun = 0;
-  for (const byte of record) if (BEGIN.has(byte)) begun += 1;
-  return begun > COMPARED_VALUES_MAX;
-}
-
-/** A record to compare; undefined if it is too large. */
-function comparableOf(record: Buffer): Node | undefined {
-  if (record.length > COMPARED_BYTES_MAX || hasManyValues(record)) return undefined;
-  return parse(record.toString("utf8"));
-}
-
 /** Undefined if one of them is too large. */
 export function compareRecords(before: Buffer, after: Buffer, most = CHANGES_MAX): Comparison | undefined {
   const [left, right] = [comparableOf(before), comparableOf(after)];
@@ -256,11 +205,10 @@ function rowOfPosition([sourceTime, requestId, index]: Position): HistoryRow {
   return { sourceTime: String(sourceTime), requestId: String(requestId), index: Number(index), outcome: "a" };
 }
 
-const STATUS_FIELD: Readonly<Partial<Record<ResourceLetter, string>>> = { r: "status", g: "groupStatusCode" };
-
 /** The record's status; null if it has none. */
 function statusOf(resource: ResourceLetter, record: Node | undefined): string | null {
-  const value = record instanceof Map ? record.get(STATUS_FIELD[resource] ?? "") : undefined;
+  const field = NOTED[resourceOf(resource)].sought?.[SOUGHT.status];
+  const value = record instanceof Map ? record.get(field ?? "") : undefined;
   if (!(value instanceof Written && value.text.startsWith('"'))) return null;
   return JSON.parse(value.text) as string;
 }

@@ -25,6 +25,7 @@ import { isNoLongerKept, loadRecords, type RecordPointer } from "../load-records
 import { OUTCOMES } from "../outcome.ts";
 import { bothCodes } from "../property.ts";
 import { type FoundRequest, readSummariesOf } from "../request-summary.ts";
+import { fieldsOf } from "./record-fields.ts";
 
 /** A record may have tens of megabytes; a page shows the beginning. */
 const SHOWN_BYTES_MAX = 1_048_576;
@@ -232,8 +233,9 @@ async function answerRecord(parts: ConsoleParts, asked: Asked): Promise<RecordAn
   const { value } = await listRequestRecords(pool, clientId, request, null, 1, filter).next();
   if (!Buffer.isBuffer(value)) throw noSuchRecord();
   const record = JSON.parse(value.toString("utf8")) as RecordAnswer["record"];
-  const payload = payloadOf(await readStored(pool, { bucket: place.bucket, requestId, index }));
-  return { requestId, resource, receivedAt, record, payload };
+  const stored = await readStored(pool, { bucket: place.bucket, requestId, index });
+  const fields = isNoLongerKept(stored) ? [] : fieldsOf(resource, stored);
+  return { requestId, resource, receivedAt, record, payload: payloadOf(stored), fields };
 }
 
 /** Adds the routes for requests of every client: search, one request with its outcomes, one record verbatim. */

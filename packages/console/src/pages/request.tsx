@@ -7,10 +7,12 @@ import { LinkButton } from "../parts/button.tsx";
 import { Choice, SelectField } from "../parts/field.tsx";
 import { type Column, ExportButtons, List, Table, useList } from "../parts/list.tsx";
 import { DetailPage, Empty, Facts, Section } from "../parts/page.tsx";
+import { RecordFields } from "../parts/record-fields.tsx";
 import {
   Badge,
   ClientLink,
   Copyable,
+  Disclosure,
   Instant,
   OutcomeBadge,
   PayloadView,
@@ -210,7 +212,7 @@ function RecordActions({ answer }: { answer: RecordAnswer }) {
 }
 
 function OneRecord({ answer }: { answer: RecordAnswer }) {
-  const { record, payload } = answer;
+  const { record, payload, fields } = answer;
   const notices = noticesOf(record);
   // `/3/status` of record 3 is `/status`.
   const beginning = `/${record.index}`;
@@ -247,6 +249,13 @@ function OneRecord({ answer }: { answer: RecordAnswer }) {
               { head: "Code", cell: ({ code }) => <code className="small">{code}</code> },
             ]}
           />
+        </Section>
+      )}
+      {fields.length !== 0 && (
+        <Section title="Fields">
+          <Disclosure summary={`${writeMany(fields.length, "field")} that Bellhop reads`}>
+            <RecordFields fields={fields} />
+          </Disclosure>
         </Section>
       )}
       <Section title="Payload">
