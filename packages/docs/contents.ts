@@ -34,6 +34,7 @@ const SECTIONS: readonly {
       ["docs/guides/quickstart.md", "Quickstart"],
       ["docs/glossary.md", "Glossary"],
       ["docs/guarantees.md", "Guarantees"],
+      ["docs/limits.md", "Known limits"],
     ],
   },
   {
