@@ -36,7 +36,6 @@ const GENERATED: Readonly<Record<string, Generated>> = {
     what: "docs/console, in two minutes with Chromium",
     isSeldom: true,
   },
-  walk: { script: "scripts/trace-walk.ts", what: "docs/internal/walk.md", isSeldom: true },
 };
 
 const wanted = process.argv.slice(2);
