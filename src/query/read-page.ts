@@ -3,6 +3,7 @@ import { Readable } from "node:stream";
 import type { FastifyInstance, FastifyReply } from "fastify";
 import { readFor } from "../platform/db/connection.ts";
 import { ClientSemaphores } from "../platform/http/client-semaphores.ts";
+import { firstOfConnection } from "../platform/http/connection.ts";
 import type { Position } from "../platform/http/position.ts";
 import { readingFor } from "../platform/http/reader.ts";
 import { freeMemory } from "../platform/runtime/free-memory.ts";
@@ -137,6 +138,8 @@ export async function sendPage<End = Position | null>(
 ): Promise<FastifyReply> {
   const type = page.asLines === true ? "application/x-ndjson" : "application/json";
   reply.type(`${type}; charset=utf-8`).header("cache-control", "no-store");
+  // Pages behind another response would keep their slots until it is sent, and it may wait for a slot.
+  await firstOfConnection(reply.raw);
   await reply.server.openPages.enter(reply.request.principal?.clientId ?? "", reply.raw);
   // The client may have disconnected.
   if (reply.raw.closed) return reply.hijack();

@@ -205,6 +205,15 @@ describe("one connection, many requests", () => {
     assert.equal(await countRequests(), before + 1);
   });
 
+  test("pages behind a response that takes long do not keep it from being sent", async () => {
+    const connection = await RawConnection.open(service.address);
+    const ask = async (path: string) => head(service, [], `GET /api/public/v1/${path} HTTP/1.1`);
+    const pages = (await ask("requests?limit=1")).repeat(12);
+    connection.write((await ask("changes?from=now&wait=1")) + pages);
+    for (let n = 0; n < 13; n += 1) assert.equal((await connection.answer()).status, 200);
+    connection.destroy();
+  });
+
   test("a client that pipelines without end and never reads is not answered without end", async () => {
     const connection = await pipelineUnread(service);
     assert.equal((await service.post("inventories", body)).status, 202);

@@ -90,6 +90,13 @@ export function endWhenStalled(response: ServerResponse, ms: number): void {
   });
 }
 
+/** Resolves once all earlier responses of the connection are sent, or once it is closed. */
+export async function firstOfConnection(response: ServerResponse): Promise<void> {
+  // Node gives the socket to one response at a time.
+  if (response.socket !== null || response.closed) return;
+  await new Promise<unknown>((resolve) => response.once("socket", resolve).once("close", resolve));
+}
+
 /** How long a refused client has to read the response before the connection is destroyed. */
 const LINGER_MS = 1_000;
 
