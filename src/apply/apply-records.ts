@@ -43,16 +43,24 @@ const INTO = {
 } as const;
 const KNOWN_ROOM_TYPES = {
   name: "known-room-types",
-  text: `select t.property_id, t.room_type_code from unnest($1::smallint[], $2::integer[]) as wanted (bucket, property_id)
-    join known_room_type as t using (bucket, property_id)
-    where true ${BUCKET_TERM}`,
+  text: `select named.property_id, named.room_type_code
+    from unnest($1::smallint[], $2::integer[]) as wanted (bucket, property_id)
+    cross join lateral (
+      select t.property_id, t.room_type_code from known_room_type as t
+      where t.bucket = wanted.bucket and t.property_id = wanted.property_id ${BUCKET_TERM}
+      limit $3::integer
+    ) as named`,
 };
+/** Properties per statement that reads room types. */
+const PROPERTIES_READ_MAX = 100;
 
 /** How long cached status mappings are used. */
 const MAPPING_AGE_MS_MAX = 5_000;
 const PROPERTIES_REMEMBERED_MAX = 20_000;
-/** A hotel has tens of room types. Beyond this limit the field holds something else, and no more are stored. */
-const ROOM_TYPES_MAX = 2_000;
+/** Of all remembered properties: 75 MB if each code is as long as possible. */
+const ROOM_TYPES_REMEMBERED_MAX = 250_000;
+/** A hotel has tens of room types. From this limit on the field holds something else: no more are stored, and none is unknown. */
+export const ROOM_TYPES_MAX = 300;
 
 /** Caches `knownStatus`: folding the status of each record would dominate the cost of warnings. */
 const STATUSES_REMEMBERED_MAX = 1_000;
@@ -88,6 +96,8 @@ export class ContextWarnings {
   readonly #pool: pg.Pool;
   readonly #client: pg.ClientBase;
   readonly #roomTypes = new Map<number, Set<string>>();
+  /** The number of room types of all properties. */
+  #remembered = 0;
   readonly #mappings = new Map<string, CachedMapping>();
   #named: { bucket: number; property_id: number; room_type_code: string }[] = [];
 
@@ -132,12 +142,14 @@ export class ContextWarnings {
         allKnown = known.size < ROOM_TYPES_MAX;
         if (!allKnown) break;
         known.add(code);
+        this.#remembered += 1;
         this.#named.push({ bucket: of.bucket, property_id: of.propertyId, room_type_code: code });
       }
       return { warnings, warningFree: warnings.count === 0 && allKnown ? "always" : "no" };
     }
     const isUnmapped = status !== null && !this.#isMapped(clientCode, of.resource, status);
-    const unknown = known.size === 0 ? [] : roomTypeCodes.filter((code) => !known.has(code));
+    const isChecked = known.size > 0 && known.size < ROOM_TYPES_MAX;
+    const unknown = isChecked ? roomTypeCodes.filter((code) => !known.has(code)) : [];
     if (!isUnmapped && unknown.length === 0) {
       const isSettled = known.size > 0 || roomTypeCodes.length === 0;
       const isDefault = status === null || isMappedByDefault(of.resource, status);
@@ -173,25 +185,39 @@ export class ContextWarnings {
   }
 
   forget(): void {
-    this.#roomTypes.clear();
+    this.#forgetRoomTypes();
     this.#named = [];
+  }
+
+  #forgetRoomTypes(): void {
+    this.#roomTypes.clear();
+    this.#remembered = 0;
   }
 
   async #loadRoomTypes(properties: ReadonlyMap<number, RecordKey>): Promise<void> {
     let missing = [...properties.values()].filter(({ propertyId }) => !this.#roomTypes.has(propertyId));
     if (missing.length === 0) return;
-    if (this.#roomTypes.size + missing.length > PROPERTIES_REMEMBERED_MAX) {
-      this.#roomTypes.clear();
+    const isFull =
+      this.#roomTypes.size + missing.length > PROPERTIES_REMEMBERED_MAX ||
+      this.#remembered > ROOM_TYPES_REMEMBERED_MAX;
+    if (isFull) {
+      this.#forgetRoomTypes();
       missing = [...properties.values()];
     }
+    for (let from = 0; from < missing.length; from += PROPERTIES_READ_MAX)
+      await this.#readRoomTypes(missing.slice(from, from + PROPERTIES_READ_MAX));
+  }
+
+  async #readRoomTypes(of: readonly RecordKey[]): Promise<void> {
     const { rows } = await queryOfBucket<{ property_id: number; room_type_code: string }>(
       this.#client,
       KNOWN_ROOM_TYPES,
-      [missing.map(({ bucket }) => bucket), missing.map(({ propertyId }) => propertyId)],
-      missing,
+      [of.map(({ bucket }) => bucket), of.map(({ propertyId }) => propertyId), ROOM_TYPES_MAX],
+      of,
     );
-    for (const { propertyId } of missing) this.#roomTypes.set(propertyId, new Set());
+    for (const { propertyId } of of) this.#roomTypes.set(propertyId, new Set());
     for (const { property_id, room_type_code } of rows) this.#roomTypes.get(property_id)?.add(room_type_code);
+    this.#remembered += rows.length;
   }
 
   async #loadMapping(clientCode: string): Promise<void> {

@@ -4,7 +4,7 @@ import pg from "pg";
 import { UnreadableRecord, UnstorableFact } from "#contract/parsed-spans.ts";
 import { readRecord } from "#contract/read-record.ts";
 import { applyIsolatingBadRecords } from "../../src/apply/apply-parts.ts";
-import { ApplyMemory } from "../../src/apply/apply-records.ts";
+import { ApplyMemory, ContextWarnings, ROOM_TYPES_MAX } from "../../src/apply/apply-records.ts";
 import { openStateSession, planByKeys } from "../../src/apply/state/look-up.ts";
 import type { ApplicableRecord } from "../../src/apply/state/record.ts";
 import { writeCurrent } from "../../src/apply/state/write-versions.ts";
@@ -231,4 +231,54 @@ describe("what apply writes", () => {
     const after = await currentOf(client, of);
     assert.equal(after?.version.index, 9);
   });
+
+  test("checks no room types of a property that has 300 or more, and reads no more of them", async () => {
+    await client.query(
+      "insert into known_room_type select 7, 3, 'R' || n from generate_series(1, 400) as n union all select 7, 4, 'R1'",
+    );
+    const of = (propertyId: number) => ({ bucket: 7, propertyId, resource: "r", key: "Q" }) as const;
+    const record = (propertyId: number) => {
+      const { content } = applicable("Q", 0);
+      return {
+        ...applicable("Q", 0),
+        of: of(propertyId),
+        content: () => ({ ...content(), roomTypeCodes: ["X"] }),
+      };
+    };
+    const context = new ContextWarnings(database.pool, client);
+    assert.deepEqual(await context.unnamedProperties([record(3), record(4)]), new Set());
+    const warned = (propertyId: number) => context.of(record(propertyId));
+    assert.deepEqual([warned(3).warnings.count, warned(3).warningFree], [0, "always"]);
+    assert.deepEqual([warned(4).warnings.count, warned(4).warningFree], [1, "no"]);
+  });
+});
+
+test("room types are read a hundred properties at a time, and forgotten once there are very many", async () => {
+  const read: number[] = [];
+  const answering = {
+    query: async ({ name, values }: { name?: string; values?: [number[], number[]] }) => {
+      if (name !== "known-room-types" || values === undefined) return { rows: [], rowCount: 0 };
+      read.push(values[1].length);
+      const rows = values[1].flatMap((property_id) =>
+        Array.from({ length: ROOM_TYPES_MAX }, (_, n) => ({ property_id, room_type_code: `R${n}` })),
+      );
+      return { rows, rowCount: rows.length };
+    },
+  } as unknown as pg.Client;
+  const context = new ContextWarnings(answering as unknown as pg.Pool, answering);
+  const one = applicable("Q", 0);
+  const ask = (from: number, count: number) =>
+    context.unnamedProperties(
+      Array.from({ length: count }, (_, n) => ({ ...one, of: { ...one.of, propertyId: from + n } })),
+    );
+  await ask(0, 250);
+  assert.deepEqual(read.splice(0), [100, 100, 50]);
+  await ask(0, 250);
+  assert.deepEqual(read.splice(0), []);
+  await ask(250, 600);
+  read.length = 0;
+  // 850 properties with 300 each are more than are kept.
+  await ask(1_000, 1);
+  await ask(0, 1);
+  assert.deepEqual(read, [1, 1]);
 });
