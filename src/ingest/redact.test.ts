@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { reservationRecord } from "../../test/support/records.ts";
 import { entriesOf } from "./log/log-writer-session.ts";
 import { BodyLayout } from "./log/stored-body.ts";
@@ -42,4 +44,27 @@ test("a batch of which something is redacted is not copied: only the records tha
   const first = stored.find(({ index }) => index === 0)?.bytes.toString() ?? "";
   assert.match(first, /"id":"P-1","name":"hash:[\w-]{22}"/);
   assert.equal(stored.find(({ index }) => index === 1)?.bytes.toString(), texts[1]);
+});
+
+test("the properties that rejected records name are not remembered", () => {
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as () => void;
+  const redactions = new RedactionList({
+    version: "1",
+    subjects: [],
+    settings: [{ name: "personalData", clientCode: "OTHER", propertyCode: null, value: "strip" }],
+    list_key: "00",
+    names_key: "00",
+  });
+  const reject = (properties: number) => {
+    for (let n = 0; n < properties; n += 1) {
+      const record = { clientCode: "ACME", propertyCode: `${n}`.padEnd(200, "Ж") };
+      redactions.redactedRejected("reservations", Buffer.from(JSON.stringify(record)));
+    }
+    collect();
+    return process.memoryUsage().heapUsed;
+  };
+  const before = reject(1_000);
+  const kept = reject(40_000) - before;
+  assert.ok(kept < 4_000_000, `${kept} bytes are kept`);
 });

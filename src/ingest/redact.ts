@@ -97,6 +97,25 @@ interface PropertyRules {
 
 const NONE: ReadonlySet<string> = new Set();
 
+/** The subjects of a client code. */
+interface ClientSubjects {
+  /** Keys by property code. */
+  readonly keys: ReadonlyMap<string | null, ReadonlySet<string>>;
+  readonly profiles: ReadonlySet<string>;
+}
+
+function subjectsOf(listed: readonly ListedSubject[]): ClientSubjects {
+  const ofProperties = Map.groupBy(listed, ({ propertyCode }) => propertyCode);
+  const keysOf = (subjects: readonly ListedSubject[]) =>
+    new Set(
+      subjects.flatMap(({ resource, key }) => (key === null ? [] : keyText(resourceOf(resource), key))),
+    );
+  return {
+    keys: new Map([...ofProperties].map(([propertyCode, subjects]) => [propertyCode, keysOf(subjects)])),
+    profiles: new Set(listed.flatMap(({ profile }) => profile ?? [])),
+  };
+}
+
 /** The keyed hash that identifies a profile in the erasure list, in hexadecimal. */
 export function profileDigest(listKey: KeyObject, clientCode: string, profileId: string): string {
   return keyedHash(listKey, JSON.stringify([clientCode, profileId])).digest("hex");
@@ -120,8 +139,7 @@ export class RedactionList {
   readonly #isStrict: boolean;
   readonly #listKey: KeyObject;
   readonly #namesKey: KeyObject;
-  readonly #byProperty = new Map<string, PropertyRules | undefined>();
-  readonly #subjects: ReadonlyMap<string, readonly ListedSubject[]>;
+  readonly #subjects: ReadonlyMap<string, ClientSubjects>;
   #last: { clientCode: string; propertyCode: string; rules: PropertyRules | undefined } | undefined;
 
   constructor(row: ListRow) {
@@ -135,9 +153,9 @@ export class RedactionList {
     this.#isStrict = row.settings.some(({ name, value }) => name === "negativeCounts" && value !== "warn");
     this.#listKey = hashKey(row.list_key);
     this.#namesKey = hashKey(row.names_key);
-    this.#subjects = Map.groupBy(
-      row.subjects.map((subject) => JSON.parse(subject) as ListedSubject),
-      ({ clientCode }) => clientCode,
+    const listed = row.subjects.map((subject) => JSON.parse(subject) as ListedSubject);
+    this.#subjects = new Map(
+      [...Map.groupBy(listed, ({ clientCode }) => clientCode)].map(([code, of]) => [code, subjectsOf(of)]),
     );
     this.isEmpty = this.#subjects.size === 0 && row.settings.every(({ value }) => value !== "strip");
   }
@@ -205,25 +223,22 @@ export class RedactionList {
     return profileIdsOf(bytes).some((id) => rules.profiles.has(profileDigest(this.#listKey, clientCode, id)));
   }
 
+  /** Only the last is kept: rejected records may name any number of properties. */
   #rulesOf(clientCode: string, propertyCode: string): PropertyRules | undefined {
     const last = this.#last;
     if (last?.clientCode === clientCode && last.propertyCode === propertyCode) return last.rules;
-    const of = JSON.stringify([clientCode, propertyCode]);
-    if (!this.#byProperty.has(of)) this.#byProperty.set(of, this.#makeRules(clientCode, propertyCode));
-    const rules = this.#byProperty.get(of);
+    const rules = this.#makeRules(clientCode, propertyCode);
     this.#last = { clientCode, propertyCode, rules };
     return rules;
   }
 
   #makeRules(clientCode: string, propertyCode: string): PropertyRules | undefined {
-    const subjects = this.#subjects.get(clientCode) ?? [];
-    const keys = new Set<string>();
-    for (const { propertyCode: of, resource, key } of subjects)
-      if (of === propertyCode && key !== null) keys.add(keyText(resourceOf(resource), key));
-    const profiles = new Set(subjects.flatMap(({ profile }) => profile ?? []));
+    const subjects = this.#subjects.get(clientCode);
+    const keys = subjects?.keys.get(propertyCode) ?? NONE;
+    const profiles = subjects?.profiles ?? NONE;
     const hashesNames = this.#settingOf("personalData", clientCode, propertyCode) === "strip";
     if (keys.size === 0 && profiles.size === 0 && !hashesNames) return undefined;
-    return { keys, profiles: profiles.size === 0 ? NONE : profiles, hashesNames };
+    return { keys, profiles, hashesNames };
   }
 }
 
