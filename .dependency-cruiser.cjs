@@ -9,7 +9,7 @@ const PLATFORM = {
   "platform/http": ["platform/errors", "platform/db", "platform/runtime", "platform/telemetry"],
 };
 const FEATURES = {
-  identity: ["console", "config.ts"],
+  identity: ["config.ts"],
   ingest: ["identity"],
   apply: ["ingest", "identity/audit.ts"],
   query: ["ingest", "apply", "identity", "console"],
@@ -23,7 +23,7 @@ const FEATURES = {
   operations: ["config.ts", "ingest", "apply", "query", "insight", "settings", "retention", "privacy", "webhooks", "backfill", "identity", "console"],
   export: ["ingest", "apply", "query", "insight", "identity/audit.ts"],
   partner: ["identity/local-clients.ts", "identity/cli", "config.ts"],
-  console: ["identity", "query"],
+  console: ["identity"],
   cli: ["config.ts"],
   openapi: ["identity", "ingest", "query", "insight", "backfill", "webhooks", "certification"],
   documentation: ["openapi"],

@@ -17,7 +17,6 @@ import {
   word,
 } from "#contract/schema/field.ts";
 import type { Violation } from "#contract/violation.ts";
-import type { BackfillListItem, BackfillSignature } from "../console/answers.ts";
 import { bucketOf } from "../ingest/log/part-name.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
@@ -29,6 +28,7 @@ import {
   type Position,
   type PositionShape,
 } from "../platform/http/position.ts";
+import type { BackfillListItem, BackfillSignature } from "./console-answers.ts";
 
 /** Opens a backfill unless the client has $8 open. Concurrent calls may exceed the limit, which only prevents floods. */
 const INSERT = namedStatement(

@@ -1,13 +1,13 @@
 import { choice, count, type Noun, required, text, verb, withDefault } from "../cli/command.ts";
 import { type Columns, type Field, fields, itemTable, moment, table } from "../cli/output.ts";
 import type { Opened } from "../cli/session.ts";
-import type { BackfillGap } from "../console/answers.ts";
 import { OperatorError } from "../platform/errors/operator-error.ts";
 import type { Position } from "../platform/http/position.ts";
 import { countText } from "../platform/runtime/amounts.ts";
 import { OUTCOMES } from "../query/outcome.ts";
 import { type Backfill, findBackfill, listBackfills } from "./backfill.ts";
 import { abandonBackfill, countersignBackfill, isReproduced, NOT_RECOMPUTED } from "./close-backfill.ts";
+import type { BackfillGap } from "./console-answers.ts";
 import { readGaps } from "./gaps.ts";
 import { onBackfill, type Progress, progressOf, type ResourceProgress } from "./progress.ts";
 

@@ -1,8 +1,8 @@
 import type { FastifyInstance } from "fastify";
-import type { BackfillAnswer, BackfillGap, BackfillListItem, Page } from "../console/answers.ts";
 import type { ConsoleParts } from "../console/console-parts.ts";
 import { type Asked, addChange, addQuestion, pagingOf } from "../console/console-routes.ts";
 import { ConsoleError } from "../platform/errors/console-registry.ts";
+import type { Page } from "../platform/http/answers.ts";
 import { clientNames } from "../query/console/requests.ts";
 import {
   BACKFILL_POSITION,
@@ -12,6 +12,7 @@ import {
   WHY_CHARACTERS_MAX,
 } from "./backfill.ts";
 import { abandonBackfill, countersignBackfill, isReproduced } from "./close-backfill.ts";
+import type { BackfillAnswer, BackfillGap, BackfillListItem } from "./console-answers.ts";
 import { GAP_POSITION, readGaps } from "./gaps.ts";
 import { backfillAnswer, backfillItem, onBackfill, progressOf } from "./progress.ts";
 

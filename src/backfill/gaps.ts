@@ -1,7 +1,6 @@
 import { datesFrom } from "#contract/dates.ts";
 import { letterOf, type Resource } from "#contract/resource.ts";
 import { isCalendarDate } from "#contract/walk-value.ts";
-import type { BackfillGap } from "../console/answers.ts";
 import { ID_LOWEST } from "../ingest/log/part-name.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
@@ -17,6 +16,7 @@ import { identityOf } from "../query/list-request-records.ts";
 import { loadRecords } from "../query/load-records.ts";
 import { readForEachResource } from "../query/version-statement.ts";
 import { type Backfill, DAYS_MAX, daysIn, type ManifestResource } from "./backfill.ts";
+import type { BackfillGap } from "./console-answers.ts";
 import { type ResourceTally, UP_TO_NOW } from "./tally.ts";
 
 /**

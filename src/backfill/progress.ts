@@ -1,9 +1,9 @@
 import type pg from "pg";
-import type { BackfillResource } from "../console/answers.ts";
 import { namedStatement } from "../platform/db/statement.ts";
 import { type Queryable, withTransaction } from "../platform/db/transaction.ts";
 import { findProperty } from "../query/property.ts";
 import type { Backfill } from "./backfill.ts";
+import type { BackfillResource } from "./console-answers.ts";
 import { coverageOf, type GapsAsked } from "./gaps.ts";
 import { type CountRead, type ResourceTally, statedTally, tallyOf, UP_TO_NOW } from "./tally.ts";
 

@@ -1,14 +1,15 @@
 import { readRecord } from "#contract/read-record.ts";
 import { letterOf, type Resource } from "#contract/resource.ts";
-import type { BackfillResource, RequestCounts } from "../console/answers.ts";
 import { isoOfMicroseconds, microsecondsOf } from "../ingest/log/part-name.ts";
 import { BodyLayout } from "../ingest/log/stored-body.ts";
 import { readStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
+import type { RequestCounts } from "../query/console/answers.ts";
 import { NO_RECORDS } from "../query/list-requests.ts";
 import { isNoLongerKept, loadRecords } from "../query/load-records.ts";
 import { readForEachResource } from "../query/version-statement.ts";
 import type { Backfill, DateRange } from "./backfill.ts";
+import type { BackfillResource } from "./console-answers.ts";
 
 const READ_SUMS = readStatement(new URL("./sql/read-sums.sql", import.meta.url));
 const COUNT_KEYS = readForEachResource(new URL("./sql/count-keys.sql", import.meta.url));

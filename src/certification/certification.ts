@@ -1,7 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type pg from "pg";
 import { isUtcTimestamp } from "#contract/walk-value.ts";
-import type { CertificationItem } from "../console/answers.ts";
 import { type AuthAdmin, demand, isWhole } from "../identity/admin.ts";
 import { changeAuth } from "../identity/audit.ts";
 import { findClient, readForChange } from "../identity/client-admin.ts";
@@ -14,6 +13,7 @@ import {
   type Position,
   type PositionShape,
 } from "../platform/http/position.ts";
+import type { CertificationItem } from "./console-answers.ts";
 
 const INSERT = namedStatement(
   "insert-certification",

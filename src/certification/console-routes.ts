@@ -1,12 +1,12 @@
 import type { FastifyInstance } from "fastify";
 import { RESOURCES } from "#contract/resource.ts";
-import type { CertificationAnswer, CertificationItem, Page } from "../console/answers.ts";
 import { adminOf, type ConsoleParts } from "../console/console-parts.ts";
 import { type Asked, addChange, addQuestion, type Form, pagingOf } from "../console/console-routes.ts";
 import { AuthInputError } from "../identity/admin.ts";
 import { clientsWithin } from "../identity/client-admin.ts";
 import { type Grant, parseGrant, writeScopeOf } from "../identity/permissions.ts";
 import { ConsoleError } from "../platform/errors/console-registry.ts";
+import type { Page } from "../platform/http/answers.ts";
 import {
   CERTIFICATION_POSITION,
   type Certification,
@@ -16,6 +16,7 @@ import {
   openCertification,
 } from "./certification.ts";
 import type { CertificationContext } from "./certification-route.ts";
+import type { CertificationAnswer, CertificationItem } from "./console-answers.ts";
 import { readReport } from "./read-report.ts";
 import { htmlOf } from "./render.ts";
 import { CHECKLIST, type Report } from "./report.ts";

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Resource } from "#contract/resource.ts";
-import type { BackfillResource } from "../console/answers.ts";
+import type { BackfillResourceProgress } from "../console/api-types.ts";
 import type { ErrorDetail } from "../platform/errors/registry.ts";
 import type { Outcome } from "../query/outcome.ts";
 import type { Certification } from "./certification.ts";
@@ -85,7 +85,10 @@ export interface SeenRecord {
 export interface SeenBackfill {
   readonly backfillId: string;
   readonly complete: boolean;
-  readonly resources: readonly Pick<BackfillResource, "resource" | "distinctRecords" | "datesCovered">[];
+  readonly resources: readonly Pick<
+    BackfillResourceProgress,
+    "resource" | "distinctRecords" | "datesCovered"
+  >[];
   /** SHA-256 of the statement, in hexadecimal. */
   readonly hash: string;
 }

@@ -13,7 +13,6 @@ import { permissionsOf } from "../identity/roles.ts";
 import { beginTotp, confirmTotp, resetTotp } from "../identity/second-factor.ts";
 import { SignOnRefused, signOn } from "../identity/single-sign-on.ts";
 import { ConsoleError } from "../platform/errors/console-registry.ts";
-import type { SessionAnswer, TotpAnswer, TotpConfirmedAnswer } from "./answers.ts";
 import {
   type ConsoleParts,
   cookieOf,
@@ -25,6 +24,7 @@ import {
 } from "./console-parts.ts";
 import { addChange, type Form, receiveJson } from "./console-routes.ts";
 import { CONSOLE_API, requireOwnOrigin, sessionOf } from "./guard.ts";
+import type { SessionAnswer, TotpAnswer, TotpConfirmedAnswer } from "./session-answers.ts";
 
 const PASSWORD_CHARACTERS_MAX = 1_024;
 const CODE_CHARACTERS_MAX = 64;

@@ -19,7 +19,7 @@ export interface AdmissionContext {
   readonly rateLimiter: RateLimiter;
   /** The number of nodes for this kind of request, including this one. */
   nodes(role: "accept" | "read"): number;
-  /** Told of every 429 for a client's rate. Returns the wait in seconds that the answer asks for, which may be longer. */
+  /** Notified of every 429 for a client's rate. Returns the wait in seconds that the answer asks for, which may be longer. */
   waitAfterTooMany(principal: Principal, retryAfterSeconds: number): number;
 }
 

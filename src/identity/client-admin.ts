@@ -1,9 +1,10 @@
-import type { ClientItem, ClientLimits, Row, SecretItem } from "../console/answers.ts";
+import type { Row } from "../platform/db/row.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
 import { ConflictError, NotFoundError } from "../platform/errors/operator-error.ts";
 import { type AuthAdmin, AuthInputError, demand, demandUnchanged, isWhole } from "./admin.ts";
 import { type AuthChange, changeAuth } from "./audit.ts";
+import type { ClientItem, ClientLimits, SecretItem } from "./console-answers.ts";
 import { checkGrant, type Grant, isKnownScope, SCOPES, scopesForTokens } from "./permissions.ts";
 import { isWithinKeys, type Scope } from "./scope.ts";
 import { digestSecret, newClientId, newClientSecret, pepperOf, readPeppers } from "./secrets.ts";

@@ -1,12 +1,13 @@
 import { createHash, randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from "node:crypto";
 import type { Pool } from "pg";
-import type { OperatorItem, Row } from "../console/answers.ts";
+import type { Row } from "../platform/db/row.ts";
 import { namedStatement, readStatement, type Statement } from "../platform/db/statement.ts";
 import { withTransaction } from "../platform/db/transaction.ts";
 import { ConsoleError } from "../platform/errors/console-registry.ts";
 import { NotFoundError } from "../platform/errors/operator-error.ts";
 import { AuthInputError, demand, demandUnchanged, isWhole } from "./admin.ts";
 import { recordAudit } from "./audit.ts";
+import type { OperatorItem } from "./console-answers.ts";
 import { isAllowed, ROLES, type Role } from "./roles.ts";
 import { checkOperatorGrants, EVERYTHING, Scope } from "./scope.ts";
 

@@ -42,7 +42,7 @@ export interface Admitted {
   done(): void;
 }
 
-/** Is told of each batch as it is answered: on the hot path, so it must return at once. */
+/** Notified of each batch as it is answered: on the hot path, so it must return at once. */
 export interface BatchWatch {
   accepted(post: WatchedPost, acceptance: Pick<Acceptance, "requestId" | "repeated">): void;
   refused(post: WatchedPost, refusal: Refusal): void;

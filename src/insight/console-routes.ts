@@ -1,14 +1,4 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import type {
-  AttentionAnswer,
-  CalendarAnswer,
-  ClientCodesAnswer,
-  IntakeAnswer,
-  IntakeRange,
-  PortfolioAnswer,
-  PortfolioSort,
-  SearchAnswer,
-} from "../console/answers.ts";
 import type { ConsoleParts } from "../console/console-parts.ts";
 import { type Asked, addQuestion, pagingOf } from "../console/console-routes.ts";
 import { CONSOLE_API, operatorAfterWait, operatorOf, requireInScope } from "../console/guard.ts";
@@ -20,6 +10,16 @@ import type { PositionShape } from "../platform/http/position.ts";
 import { checkOrder, invalidParameter, type QueryParameters } from "../platform/http/read-parameters.ts";
 import { ANY_REQUEST, listRequestsOfAll } from "../query/console/requests.ts";
 import { findProperty } from "../query/property.ts";
+import type {
+  AttentionAnswer,
+  CalendarAnswer,
+  ClientCodesAnswer,
+  IntakeAnswer,
+  IntakeRange,
+  PortfolioAnswer,
+  PortfolioSort,
+  SearchAnswer,
+} from "./console/answers.ts";
 import { IntakeMeter } from "./console/intake.ts";
 import { answerPortfolio } from "./console/portfolio.ts";
 import { listClientCodes, nightsBetween, readCalendar } from "./console/properties.ts";

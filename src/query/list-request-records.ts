@@ -1,10 +1,10 @@
 import type pg from "pg";
 import type { Resource } from "#contract/resource.ts";
-import type { RecordNotice } from "../console/answers.ts";
 import { BodyLayout } from "../ingest/log/stored-body.ts";
 import { queryEachBucket } from "../platform/db/dialect.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import { firstOf, isIndex, type Position, type PositionShape } from "../platform/http/position.ts";
+import type { RecordNotice } from "./console/answers.ts";
 import { loadRecords } from "./load-records.ts";
 import { KEY_OF } from "./openapi/read-parameters.ts";
 import { OUTCOME_MESSAGES, type Outcome, outcomeName } from "./outcome.ts";

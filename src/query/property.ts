@@ -1,7 +1,6 @@
 import type { FastifyRequest } from "fastify";
 import type pg from "pg";
 import type { ResourceLetter } from "#contract/resource.ts";
-import type { PropertyCodes } from "../console/answers.ts";
 import { recordAudit } from "../identity/audit.ts";
 import { type AdmissionContext, authorizeAgain, lacksGrant } from "../identity/authorize.ts";
 import { type Principal, permits } from "../identity/permissions.ts";
@@ -9,6 +8,7 @@ import { namedStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
 import type { CursorContext } from "../platform/http/page-cursors.ts";
 import { invalidParameter } from "../platform/http/read-parameters.ts";
+import type { PropertyCodes } from "./console/answers.ts";
 
 const findPropertyStatement = namedStatement(
   "read-find-property",

@@ -1,6 +1,5 @@
 import type pg from "pg";
 import { type ResourceLetter, resourceOf } from "#contract/resource.ts";
-import type { QuarantineItem } from "../console/answers.ts";
 import { recordAudit } from "../identity/audit.ts";
 import { isWithinKeys, type Scope } from "../identity/scope.ts";
 import type { AcceptLog } from "../ingest/log/accept-log.ts";
@@ -15,6 +14,7 @@ import {
   type Position,
   type PositionShape,
 } from "../platform/http/position.ts";
+import type { QuarantineItem } from "./console/answers.ts";
 
 /** Quarantined records within $4 (`Scope.keys`), filtered by client code ($1), property code ($2) and resource ($3) if given. */
 export const QUARANTINED = `bellhop.quarantine left join bellhop.property using (property_id)

@@ -1,10 +1,10 @@
 import type pg from "pg";
 import { type ResourceLetter, resourceOf } from "#contract/resource.ts";
-import type { RequestCounts } from "../console/answers.ts";
 import type { RequestSummary } from "../console/api-types.ts";
 import { isoOfMicroseconds, microsecondsOf } from "../ingest/log/part-name.ts";
 import { query } from "../platform/db/dialect.ts";
 import { readStatement } from "../platform/db/statement.ts";
+import type { RequestCounts } from "./console/answers.ts";
 
 const READ_SUMMARIES = readStatement(new URL("./sql/read-request-summaries.sql", import.meta.url));
 

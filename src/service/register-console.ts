@@ -2,13 +2,13 @@ import { fileURLToPath } from "node:url";
 import type { FastifyInstance } from "fastify";
 import { addBackfillRoutes } from "../backfill/console-routes.ts";
 import { addCertificationRoutes } from "../certification/console-routes.ts";
+import { addAuditRoutes, addClientRoutes } from "../console/client-routes.ts";
 import { type ConsoleParts, sessionCookieOf } from "../console/console-parts.ts";
 import { addAppRoutes, guardRoutes, renderConsoleError } from "../console/guard.ts";
+import { addOperatorRoutes } from "../console/operator-routes.ts";
 import { addSessionRoutes } from "../console/session-routes.ts";
 import { createLoginLimiter, type LoginMemory } from "../identity/attempt-limiters.ts";
 import type { AuthInternals } from "../identity/authenticator.ts";
-import { addAuditRoutes, addClientRoutes } from "../identity/console-routes.ts";
-import { addOperatorRoutes } from "../identity/operator-routes.ts";
 import { SingleSignOn, type SingleSignOnSettings } from "../identity/single-sign-on.ts";
 import {
   addInsightRoutes,

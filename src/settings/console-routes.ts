@@ -1,6 +1,5 @@
 import type { FastifyInstance } from "fastify";
 import type pg from "pg";
-import type { SettingsAnswer, StatusesAnswer } from "../console/answers.ts";
 import type { ConsoleParts } from "../console/console-parts.ts";
 import { addChange, addQuestion, type Form, type Paging, pagingOf } from "../console/console-routes.ts";
 import { requireInScope } from "../console/guard.ts";
@@ -8,6 +7,7 @@ import type { JsonBody } from "../console/json-body.ts";
 import { ConsoleError } from "../platform/errors/console-registry.ts";
 import { isKey, type Position, type PositionShape } from "../platform/http/position.ts";
 import { changeSetting } from "./change-setting.ts";
+import type { SettingsAnswer, StatusesAnswer } from "./console-answers.ts";
 import { businessDayOf, settingsOfClient } from "./property-settings.ts";
 import { type ClientStatus, changeMapping, listStatuses, previewMapping } from "./status-mapping.ts";
 

@@ -1,6 +1,6 @@
 import { currencyOf, isCurrency } from "#contract/currencies.ts";
-import type { SettingName } from "../console/answers.ts";
 import { UsageError } from "../platform/errors/operator-error.ts";
+import type { SettingName } from "./console-answers.ts";
 
 /** What rooms sold are compared with: the capacity, or the capacity less rooms out of order. */
 export type OccupancyBase = "capacity" | "available";

@@ -1,10 +1,10 @@
 import type pg from "pg";
 import { letterOf } from "#contract/resource.ts";
 import { knownStatus } from "#contract/statuses.ts";
-import type { MappingForesightAnswer } from "../console/answers.ts";
 import { recordAudit } from "../identity/audit.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import { type Queryable, withTransaction } from "../platform/db/transaction.ts";
+import type { MappingForesightAnswer } from "./console-answers.ts";
 
 const listStatement = readStatement(new URL("./sql/list-statuses.sql", import.meta.url));
 /** Maps a status and increases the settings version, because books depend on it; neither changes if the mapping is unchanged. */

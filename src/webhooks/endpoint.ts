@@ -2,11 +2,12 @@ import { didYouMean } from "#contract/nearest.ts";
 import { RESOURCES } from "#contract/resource.ts";
 import { hasAtMost } from "#contract/schema/field.ts";
 import { quoted } from "#contract/violation.ts";
-import type { Row, WebhookItem } from "../console/answers.ts";
+import type { Row } from "../platform/db/row.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
 import { isUuid } from "../platform/http/position.ts";
 import type { AddressRules } from "./address-rules.ts";
+import type { WebhookItem } from "./console-answers.ts";
 import { readEndpointUrl, WebhookInputError, WebhookNotFound } from "./endpoint-address.ts";
 import { WEBHOOK_EVENTS } from "./message.ts";
 

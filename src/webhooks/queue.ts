@@ -1,10 +1,11 @@
 import { randomUUID } from "node:crypto";
 import type pg from "pg";
-import type { DeadLetterItem, Row, WebhookAttemptItem } from "../console/answers.ts";
 import { endWithClient, openSession } from "../platform/db/connection.ts";
 import { countPresent, enterPresence } from "../platform/db/coordination.ts";
+import type { Row } from "../platform/db/row.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
+import type { DeadLetterItem, WebhookAttemptItem } from "./console-answers.ts";
 import { WebhookNotFound } from "./endpoint-address.ts";
 import { bodyOf, messageIdOf, type NewMessage, TEST_EVENT } from "./message.ts";
 

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { after, before, test } from "node:test";
+import type { CertificationAnswer, CertificationItem } from "../../src/certification/console-answers.ts";
 import { CHECKLIST } from "../../src/certification/report.ts";
-import type { AuditItem, CertificationAnswer, CertificationItem, Page } from "../../src/console/answers.ts";
+import type { AuditItem } from "../../src/identity/console-answers.ts";
+import type { Page } from "../../src/platform/http/answers.ts";
 import { type ConsoleSession, logInAsNew } from "../support/console-session.ts";
 import { reservation } from "../support/read-fixture.ts";
 import { startTestService, type TestService } from "../support/service.ts";

@@ -6,11 +6,10 @@ import type {
   ClientItem,
   ClientOptionsAnswer,
   CreateClientAnswer,
-  Page,
   RotateSecretAnswer,
-  SettingsAnswer,
-  StatusesAnswer,
-} from "../../src/console/answers.ts";
+} from "../../src/identity/console-answers.ts";
+import type { Page } from "../../src/platform/http/answers.ts";
+import type { SettingsAnswer, StatusesAnswer } from "../../src/settings/console-answers.ts";
 import { type ConsoleSession, logInAsNew } from "../support/console-session.ts";
 import { apply, reservation } from "../support/read-fixture.ts";
 import { startTestService, type TestService } from "../support/service.ts";

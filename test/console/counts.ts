@@ -2,13 +2,9 @@ import assert from "node:assert/strict";
 import { describe } from "node:test";
 import type { Page } from "playwright-core";
 import { addDays } from "#contract/dates.ts";
-import type {
-  BackfillAnswer,
-  CertificationAnswer,
-  QuarantinePageAnswer,
-  RequestAnswer,
-  RequestItem,
-} from "../../src/console/answers.ts";
+import type { BackfillAnswer } from "../../src/backfill/console-answers.ts";
+import type { CertificationAnswer } from "../../src/certification/console-answers.ts";
+import type { QuarantinePageAnswer, RequestAnswer, RequestItem } from "../../src/query/console/answers.ts";
 import type { ConsoleFixture } from "./console-fixture.ts";
 import { figuresOf, readFigure, rowsOf } from "./shown.ts";
 

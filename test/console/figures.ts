@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { describe } from "node:test";
 import type { Locator, Page } from "playwright-core";
 import { addDays, datesFrom } from "#contract/dates.ts";
-import type { IntakeAnswer, PortfolioAnswer, Resource } from "../../src/console/answers.ts";
+import type { Resource } from "#contract/resource.ts";
+import type { IntakeAnswer, PortfolioAnswer } from "../../src/insight/console/answers.ts";
 import { refreshFigures } from "../../src/insight/property-figures.ts";
 import type { ConsoleFixture } from "./console-fixture.ts";
 import {

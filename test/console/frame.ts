@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe } from "node:test";
 import type { Locator, Page } from "playwright-core";
-import type { AttentionAnswer } from "../../src/console/answers.ts";
+import type { AttentionAnswer } from "../../src/insight/console/answers.ts";
 import { type ConsoleSession, logInAsNew, PASSWORD } from "../support/console-session.ts";
 import { apply, reservation } from "../support/read-fixture.ts";
 import type { TestService } from "../support/service.ts";

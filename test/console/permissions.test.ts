@@ -1,19 +1,12 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { openCertification } from "../../src/certification/certification.ts";
-import type {
-  AttentionAnswer,
-  AuditItem,
-  ClientAnswer,
-  IntakeAnswer,
-  OperatorsAnswer,
-  Page,
-  RequestAnswer,
-  RequestItem,
-  SearchAnswer,
-} from "../../src/console/answers.ts";
+import type { AuditItem, ClientAnswer, OperatorsAnswer } from "../../src/identity/console-answers.ts";
 import { createOperator, removeOperator, setOperatorRights } from "../../src/identity/operators.ts";
 import { isAllowed, type Permission, permissionsOf, ROLES, type Role } from "../../src/identity/roles.ts";
+import type { AttentionAnswer, IntakeAnswer, SearchAnswer } from "../../src/insight/console/answers.ts";
+import type { Page } from "../../src/platform/http/answers.ts";
+import type { RequestAnswer, RequestItem } from "../../src/query/console/answers.ts";
 import { consoleRoutes } from "../hostile/flood-routes.ts";
 import { asBackfill, post } from "../support/backfill-fixture.ts";
 import { addOperator, type ConsoleSession, logIn, logInAsNew, PASSWORD } from "../support/console-session.ts";

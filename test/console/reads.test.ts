@@ -1,12 +1,15 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import type { AuditItem } from "../../src/identity/console-answers.ts";
 import type {
-  AuditItem,
   CalendarAnswer,
   ClientCodesAnswer,
   IntakeAnswer,
-  Page,
   PortfolioAnswer,
+  SearchAnswer,
+} from "../../src/insight/console/answers.ts";
+import type { Page } from "../../src/platform/http/answers.ts";
+import type {
   QuarantineAnswer,
   QuarantineItem,
   QuarantinePageAnswer,
@@ -14,9 +17,8 @@ import type {
   RequestAnswer,
   RequestItem,
   ResolveAnswer,
-  SearchAnswer,
   VersionItem,
-} from "../../src/console/answers.ts";
+} from "../../src/query/console/answers.ts";
 import { type ConsoleSession, logInAsNew } from "../support/console-session.ts";
 import { apply, inventory, reservation } from "../support/read-fixture.ts";
 import { startTestService, type TestClient, type TestService } from "../support/service.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { Secret, TOTP } from "otpauth";
-import type { SessionAnswer, TotpAnswer, TotpConfirmedAnswer } from "../../src/console/answers.ts";
+import type { SessionAnswer, TotpAnswer, TotpConfirmedAnswer } from "../../src/console/session-answers.ts";
 import { type ConsoleSession, logIn, logInAsNew, PASSWORD, postLogin } from "../support/console-session.ts";
 import { startTestService, type TestService } from "../support/service.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import type { SessionAnswer } from "../../src/console/answers.ts";
+import type { SessionAnswer } from "../../src/console/session-answers.ts";
 import { createLoginLimiter } from "../../src/identity/attempt-limiters.ts";
 import { logIn as checkLogin } from "../../src/identity/login.ts";
 import { createOperator, disableOperator, setOperatorPassword } from "../../src/identity/operators.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import type { SessionAnswer } from "../../src/console/answers.ts";
+import type { SessionAnswer } from "../../src/console/session-answers.ts";
 import { createOperator, setOperatorAccount } from "../../src/identity/operators.ts";
 import { logInAsNew } from "../support/console-session.ts";
 import { type OpenIdProvider, startOpenIdProvider } from "../support/openid-provider.ts";

@@ -13,7 +13,7 @@ import { type RequestOptions, startTestService, type TestService } from "../supp
 
 /** The pages of the documentation and what they load are no API; `/docs` itself leads to them. */
 const OF_DOCUMENTATION = /^[A-Z]+ \/(docs\/.*)?$/;
-/** The console's own, for its app and for nobody else (src/console/answers.ts). */
+/** The console's own, for its app and for nobody else (the features' console-answers.ts). */
 const OF_CONSOLE = /^[A-Z]+ \/console(\/|$)/;
 const RESOURCES = ["inventories", "reservations", "groups"] as const;
 

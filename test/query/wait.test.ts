@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type pg from "pg";
-import type { QuarantinePageAnswer, ResolveAnswer } from "../../src/console/answers.ts";
 import { countUnownedBuckets } from "../../src/platform/db/coordination.ts";
+import type { QuarantinePageAnswer, ResolveAnswer } from "../../src/query/console/answers.ts";
 import { logInAsNew } from "../support/console-session.ts";
 import { waitingForLock } from "../support/lock-waits.ts";
 import { accept, apply, reservation } from "../support/read-fixture.ts";

@@ -1,9 +1,13 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { Webhook } from "standardwebhooks";
-import type { WebhookAnswer, WebhookSecretAnswer, WebhooksAnswer } from "../../src/console/answers.ts";
 import { updateClient } from "../../src/identity/client-admin.ts";
 import { ChangeCursors } from "../../src/query/changes/change-cursor.ts";
+import type {
+  WebhookAnswer,
+  WebhookSecretAnswer,
+  WebhooksAnswer,
+} from "../../src/webhooks/console-answers.ts";
 import { ChangeNoticer } from "../../src/webhooks/notice-changes.ts";
 import { SHARDS } from "../../src/webhooks/queue.ts";
 import { bellhop } from "../support/command.ts";

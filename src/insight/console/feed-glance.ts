@@ -1,11 +1,11 @@
 import type pg from "pg";
 import { RESOURCES, type Resource, type ResourceLetter, resourceOf } from "#contract/resource.ts";
-import type { FeedGlance } from "../../console/answers.ts";
 import { isoOfMicroseconds, microsecondsOf } from "../../ingest/log/part-name.ts";
 import { queryEachBucket } from "../../platform/db/dialect.ts";
 import { namedStatement } from "../../platform/db/statement.ts";
 import type { Property, PropertyCodes } from "../../query/property.ts";
 import { type PropertySettings, settingsOfClients } from "../../settings/property-settings.ts";
+import type { FeedGlance } from "./answers.ts";
 
 /**
  * The newest applied batch of each resource, of each property $2 in its bucket $1. Plan: a backward scan of one row of feed_arrival's

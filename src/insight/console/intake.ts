@@ -1,12 +1,12 @@
 import type pg from "pg";
 import { RESOURCES, type Resource, type ResourceLetter, resourceOf } from "#contract/resource.ts";
-import type { IntakeAnswer, IntakeOutcomes, IntakeRange, Rates } from "../../console/answers.ts";
 import { isWithinKeys } from "../../identity/scope.ts";
 import { isoOfMicroseconds, lowestIdAt, microsecondsOf } from "../../ingest/log/part-name.ts";
 import { namedStatement, readStatement } from "../../platform/db/statement.ts";
 import type { Queryable } from "../../platform/db/transaction.ts";
 import { bucketsWithin } from "../../query/console/requests.ts";
 import { readOpenLogWriters } from "../watermark.ts";
+import type { IntakeAnswer, IntakeOutcomes, IntakeRange, Rates } from "./answers.ts";
 
 const readLag = readStatement(new URL("./sql/read-lag.sql", import.meta.url));
 

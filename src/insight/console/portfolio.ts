@@ -1,15 +1,5 @@
 import type pg from "pg";
 import { digitsOf } from "#contract/currencies.ts";
-import type {
-  Attention,
-  FeedGlance,
-  PortfolioAmounts,
-  PortfolioAnswer,
-  PortfolioFigures,
-  PortfolioItem,
-  PortfolioSort,
-  PortfolioTotal,
-} from "../../console/answers.ts";
 import { isWithinKeys, type Scope } from "../../identity/scope.ts";
 import { namedStatement } from "../../platform/db/statement.ts";
 import type { Property, PropertyCodes } from "../../query/property.ts";
@@ -27,6 +17,16 @@ import {
   type PropertyFigures,
   type RangeFigures,
 } from "../property-figures.ts";
+import type {
+  Attention,
+  FeedGlance,
+  PortfolioAmounts,
+  PortfolioAnswer,
+  PortfolioFigures,
+  PortfolioItem,
+  PortfolioSort,
+  PortfolioTotal,
+} from "./answers.ts";
 import { readFeedGlances } from "./feed-glance.ts";
 import { countQuarantined } from "./properties.ts";
 import { matchesWords } from "./search.ts";

@@ -1,11 +1,11 @@
 import type pg from "pg";
 import { datesFrom, daysBetween } from "#contract/dates.ts";
-import type { Calendar, CalendarNight } from "../../console/answers.ts";
 import { isWithinKeys, type Scope } from "../../identity/scope.ts";
 import { isoOfMicroseconds, microsecondsOf } from "../../ingest/log/part-name.ts";
 import { queryEachBucket } from "../../platform/db/dialect.ts";
 import { namedStatement } from "../../platform/db/statement.ts";
 import type { Property } from "../../query/property.ts";
+import type { Calendar, CalendarNight } from "./answers.ts";
 
 /** First and last night with inventory. Plan: two index scans of one row. */
 const readBounds = namedStatement(

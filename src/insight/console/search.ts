@@ -1,8 +1,7 @@
 import type pg from "pg";
 import { type ResourceLetter, resourceOf } from "#contract/resource.ts";
-import type { AttentionAnswer, FoundProperty, FoundRecord, SearchAnswer } from "../../console/answers.ts";
+import { listClientPage } from "../../console/client-routes.ts";
 import { clientsWithin } from "../../identity/client-admin.ts";
-import { listClientPage } from "../../identity/console-routes.ts";
 import type { OperatorSession } from "../../identity/operators.ts";
 import { isAllowed } from "../../identity/roles.ts";
 import { isWithinKeys, type Scope } from "../../identity/scope.ts";
@@ -12,6 +11,7 @@ import { folded } from "../../platform/runtime/fold-text.ts";
 import { ANY_REQUEST, idPrefixIn, listRequestsOfAll } from "../../query/console/requests.ts";
 import type { Property, PropertyCodes } from "../../query/property.ts";
 import { settingsOfClients } from "../../settings/property-settings.ts";
+import type { AttentionAnswer, FoundProperty, FoundRecord, SearchAnswer } from "./answers.ts";
 import { readFeedGlances } from "./feed-glance.ts";
 import { countQuarantinedWithin } from "./intake.ts";
 

@@ -10,10 +10,10 @@ import {
   withDefault,
 } from "../../cli/command.ts";
 import { type Columns, itemTable } from "../../cli/output.ts";
-import type { QuarantineItem } from "../../console/answers.ts";
 import { AcceptLog } from "../../ingest/log/accept-log.ts";
 import { UsageError } from "../../platform/errors/operator-error.ts";
 import { countText } from "../../platform/runtime/amounts.ts";
+import type { QuarantineItem } from "../console/answers.ts";
 import { type Decision, decideQuarantined, findQuarantined, listQuarantined } from "../quarantine.ts";
 
 const list = verb({

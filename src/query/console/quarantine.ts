@@ -2,14 +2,6 @@ import type { FastifyInstance } from "fastify";
 import type pg from "pg";
 import { readRecord } from "#contract/read-record.ts";
 import { letterOf, RESOURCES } from "#contract/resource.ts";
-import type {
-  QuarantineAnswer,
-  QuarantineGroup,
-  QuarantineItem,
-  QuarantinePageAnswer,
-  ResolveAnswer,
-  ResolvedRecord,
-} from "../../console/answers.ts";
 import type { ConsoleParts } from "../../console/console-parts.ts";
 import { addChange, addQuestion, type Form, pagingOf } from "../../console/console-routes.ts";
 import type { OperatorSession } from "../../identity/operators.ts";
@@ -36,6 +28,14 @@ import {
   type QuarantineFilter,
   quarantineValues,
 } from "../quarantine.ts";
+import type {
+  QuarantineAnswer,
+  QuarantineGroup,
+  QuarantineItem,
+  QuarantinePageAnswer,
+  ResolveAnswer,
+  ResolvedRecord,
+} from "./answers.ts";
 import { compareRecords } from "./record-history.ts";
 import { findRequest, payloadOf, readStored } from "./requests.ts";
 

@@ -1,7 +1,7 @@
 import type { Resource } from "#contract/resource.ts";
 import type { FieldSchema } from "#contract/schema/field.ts";
 import { RECORD_SCHEMAS } from "#contract/schema/record-schemas.ts";
-import type { RecordField } from "../../console/answers.ts";
+import type { RecordField } from "./answers.ts";
 import { comparableOf, isList, type Node, Written } from "./written-json.ts";
 
 /** A reservation of a month has about 300. */

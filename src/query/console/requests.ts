@@ -1,7 +1,6 @@
 import type { FastifyInstance } from "fastify";
 import type pg from "pg";
 import { RESOURCES } from "#contract/resource.ts";
-import type { Page, Payload, RecordAnswer, RequestAnswer, RequestItem } from "../../console/answers.ts";
 import type { ConsoleParts } from "../../console/console-parts.ts";
 import { type Asked, addQuestion, pagingOf } from "../../console/console-routes.ts";
 import { requireInScope } from "../../console/guard.ts";
@@ -9,6 +8,7 @@ import { isWithinKeys, type Scope } from "../../identity/scope.ts";
 import { bucketOf } from "../../ingest/log/part-name.ts";
 import { namedStatement } from "../../platform/db/statement.ts";
 import { ServiceError } from "../../platform/errors/registry.ts";
+import type { Page } from "../../platform/http/answers.ts";
 import { isUuid, type Position } from "../../platform/http/position.ts";
 import { checkOrder, invalidParameter, type QueryParameters } from "../../platform/http/read-parameters.ts";
 import { wholePage } from "../bounded-scan.ts";
@@ -25,6 +25,7 @@ import { isNoLongerKept, loadRecords, type RecordPointer } from "../load-records
 import { OUTCOMES } from "../outcome.ts";
 import { bothCodes } from "../property.ts";
 import { type FoundRequest, readSummariesOf } from "../request-summary.ts";
+import type { Payload, RecordAnswer, RequestAnswer, RequestItem } from "./answers.ts";
 import { fieldsOf } from "./record-fields.ts";
 
 /** A record may have tens of megabytes; a page shows the beginning. */

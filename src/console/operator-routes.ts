@@ -1,8 +1,5 @@
 import type { FastifyInstance } from "fastify";
-import type { OperatorPasswordAnswer } from "../console/answers.ts";
-import type { ConsoleParts } from "../console/console-parts.ts";
-import { addChange, addQuestion, type Form } from "../console/console-routes.ts";
-import { ConsoleError } from "../platform/errors/console-registry.ts";
+import type { OperatorPasswordAnswer } from "../identity/console-answers.ts";
 import {
   createOperator,
   disableOperator,
@@ -13,10 +10,13 @@ import {
   setOperatorAccount,
   setOperatorPassword,
   setOperatorRights,
-} from "./operators.ts";
-import { ROLES } from "./roles.ts";
-import { readRole } from "./scope.ts";
-import { resetTotp } from "./second-factor.ts";
+} from "../identity/operators.ts";
+import { ROLES } from "../identity/roles.ts";
+import { readRole } from "../identity/scope.ts";
+import { resetTotp } from "../identity/second-factor.ts";
+import { ConsoleError } from "../platform/errors/console-registry.ts";
+import type { ConsoleParts } from "./console-parts.ts";
+import { addChange, addQuestion, type Form } from "./console-routes.ts";
 
 const NAME_CHARACTERS_MAX = 64;
 const EMAIL_CHARACTERS_MAX = 255;

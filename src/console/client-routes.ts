@@ -1,29 +1,8 @@
 import type { FastifyInstance } from "fastify";
 import type pg from "pg";
 import { isUtcTimestamp } from "#contract/walk-value.ts";
-import type {
-  AuditItem,
-  ClientItem,
-  ClientOptionsAnswer,
-  CreateClientAnswer,
-  Row,
-} from "../console/answers.ts";
-import { adminOf, type ConsoleParts } from "../console/console-parts.ts";
-import {
-  type Asked,
-  addChange,
-  addQuestion,
-  type Form,
-  type Paging,
-  pagingOf,
-} from "../console/console-routes.ts";
-import type { JsonBody } from "../console/json-body.ts";
-import { namedStatement, readStatement } from "../platform/db/statement.ts";
-import { ConsoleError } from "../platform/errors/console-registry.ts";
-import { firstOf, type Position, type PositionShape } from "../platform/http/position.ts";
-import { checkOrder } from "../platform/http/read-parameters.ts";
-import { type AuthAdmin, AuthInputError } from "./admin.ts";
-import { confineDetail } from "./audit-detail.ts";
+import { type AuthAdmin, AuthInputError } from "../identity/admin.ts";
+import { confineDetail } from "../identity/audit-detail.ts";
 import {
   type ClientChanges,
   clientsWithin,
@@ -33,9 +12,23 @@ import {
   rotateSecret,
   showClient,
   updateClient,
-} from "./client-admin.ts";
-import { type OperatorSession, operatorsWithin } from "./operators.ts";
-import { SCOPES, TOKEN_SCOPES } from "./permissions.ts";
+} from "../identity/client-admin.ts";
+import type {
+  AuditItem,
+  ClientItem,
+  ClientOptionsAnswer,
+  CreateClientAnswer,
+} from "../identity/console-answers.ts";
+import { type OperatorSession, operatorsWithin } from "../identity/operators.ts";
+import { SCOPES, TOKEN_SCOPES } from "../identity/permissions.ts";
+import type { Row } from "../platform/db/row.ts";
+import { namedStatement, readStatement } from "../platform/db/statement.ts";
+import { ConsoleError } from "../platform/errors/console-registry.ts";
+import { firstOf, type Position, type PositionShape } from "../platform/http/position.ts";
+import { checkOrder } from "../platform/http/read-parameters.ts";
+import { adminOf, type ConsoleParts } from "./console-parts.ts";
+import { type Asked, addChange, addQuestion, type Form, type Paging, pagingOf } from "./console-routes.ts";
+import type { JsonBody } from "./json-body.ts";
 
 const GRANTS_SHOWN_MAX = 1_000;
 const LIMIT_NAMES = ["requestRate", "requestBurst", "tokenBurst"] as const;
@@ -191,7 +184,7 @@ export async function listClientPage(
   return { items: items.map(({ position: _, ...client }) => client), next };
 }
 
-const LIST_AUDIT = readStatement(new URL("./sql/list-audit-page.sql", import.meta.url));
+const LIST_AUDIT = readStatement(new URL("../identity/sql/list-audit-page.sql", import.meta.url));
 
 interface AuditRow extends Row<AuditItem> {
   readonly matches: boolean;
