@@ -30,7 +30,7 @@ const out = resolve(import.meta.dirname, values.out);
 const sections = readContents();
 const pages = sections.flatMap((section) => section.pages);
 const api = JSON.parse(readText("docs/openapi.json")) as ApiDocument;
-const pictures = findFiles("docs/{console,simulator}/**/*.{webp,png,svg}");
+const pictures = findFiles("docs/{architecture,console,simulator}/**/*.{webp,png,svg}");
 const served = new Map<string, string>([
   ...pages.map(({ file, path }) => [file, path] as const),
   ...pictures.map((file) => [file, file] as const),

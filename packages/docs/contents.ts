@@ -35,6 +35,7 @@ const SECTIONS: readonly {
       ["docs/glossary.md", "Glossary"],
       ["docs/guarantees.md", "Guarantees"],
       ["docs/limits.md", "Known limits"],
+      ["docs/architecture.md", "Architecture"],
     ],
   },
   {
