@@ -181,6 +181,15 @@ export class RedactionList {
     return rules !== undefined && this.#isSubject(rules, identity, bytes);
   }
 
+  /** Whether one of the texts is the id of a listed profile; without a client code, of any. */
+  namesProfile(clientCode: string | undefined, texts: readonly string[]): boolean {
+    const codes = clientCode === undefined ? [...this.#subjects.keys()] : [clientCode];
+    return codes.some((code) => {
+      const listed = new Set((this.#subjects.get(code) ?? []).flatMap(({ profile }) => profile ?? []));
+      return listed.size > 0 && texts.some((text) => listed.has(profileDigest(this.#listKey, code, text)));
+    });
+  }
+
   /** The redacted bytes of a record that the erasure list names; undefined if redaction changes nothing. */
   erased(identity: RecordIdentity, bytes: Buffer): Buffer | undefined {
     if (!this.isSubject(identity, bytes)) return undefined;

@@ -170,7 +170,7 @@ export async function rewritePart(
 const findRejecting = namedStatement(
   "find-rejecting-parts",
   `select bucket, log_writer_id::text as log_writer_id, request_id, kind, resource, received_at, target_request_id, target_index,
-    rejections, layout, body
+    client_id, rejections, layout, body
   from bellhop.accept_log
   where request_id > $1 and rejections is not null
   order by request_id
@@ -187,10 +187,13 @@ interface Rejection {
   readonly violationTotal: number;
 }
 
-type RejectingRow = Omit<LogRow, "rejections"> & { readonly rejections: Rejection[] };
+type RejectingRow = Omit<LogRow, "rejections"> & {
+  readonly client_id: string;
+  readonly rejections: Rejection[];
+};
 
-/** Returns the new bytes of a rejected record, or whether to `drop` or `keep` it. */
-type RewriteRejected = (resource: Resource, bytes: Buffer) => Buffer | "drop" | "keep";
+/** Returns the new bytes of a rejected record that a client sent, or whether to `drop` or `keep` it. */
+type RewriteRejected = (resource: Resource, bytes: Buffer, clientId: string) => Buffer | "drop" | "keep";
 
 /** The violations of a record without texts that may quote it; keeps codes and counts. */
 function withoutQuotes({ index, violations, violationTotal }: Rejection): Rejection {
@@ -206,7 +209,7 @@ async function rewriteIn(
   const { key, resource, records } = await scanPart(partOf(row));
   const rewritten = new Map<number, Buffer | "drop">();
   for (const { index, bytes, isRejected } of records) {
-    const left = isRejected ? rewrite(resource, bytes) : "keep";
+    const left = isRejected ? rewrite(resource, bytes, row.client_id) : "keep";
     if (left !== "keep") rewritten.set(index, left);
   }
   if (rewritten.size === 0) return 0;

@@ -269,7 +269,8 @@ async function findStrays(client: Queryable): Promise<string[]> {
   return rows.map(({ name }) => name);
 }
 
-async function dropStrays(client: pg.ClientBase): Promise<void> {
+/** Drops them, which are copies of windows. The caller keeps other runs off (`withExclusiveWork`). */
+export async function dropStrays(client: pg.ClientBase): Promise<void> {
   const strays = await findStrays(client);
   if (strays.length > 0) for (const of of VERSION_WINDOWS) await dropAllLate(client, of);
   for (const name of strays) await client.query(`drop table ${name}`);

@@ -340,6 +340,121 @@ describe("an erasure", () => {
     ]);
   });
 
+  test("searches for any number of names, of any length", async () => {
+    const profiles = Array.from({ length: 4_000 }, (_, n) => ({
+      id: `P-party-${n}`,
+      name: `Party of ${n * 7_919} (${n})`,
+    }));
+    const long = `${"Very ".repeat(800)}long`;
+    await push([
+      reservationRecord({ reservationId: "R-2101", profiles: [...profiles, { id: "P-long", name: long }] }),
+    ]);
+    const text = `call ${profiles.at(-1)?.name} or ${long}`;
+    await recordAudit(service.pool, { who: "cli:x", what: "note-party", detail: { text } });
+    const { code, err } = await run(
+      service.database,
+      "run",
+      "--reservation",
+      "ACME/LON01/R-2101",
+      "--reason",
+      "x",
+    );
+    assert.equal(code, 0, err);
+    const { rows } = await service.pool.query(
+      "select detail from bellhop.audit_entry where what = 'note-party'",
+    );
+    assert.deepEqual(rows, [{ detail: { text: "call [erased] or [erased]" } }]);
+  });
+
+  test("leaves other tenants' data and whom entries are about, whatever words the guest's names are", async () => {
+    const { pool } = service;
+    const other = await service.newClient({
+      name: "Night audit",
+      grants: [{ clientCode: "OTHER", propertyCode: "*" }],
+    });
+    const rejected = { ...reservationRecord({ clientCode: "OTHER", reservationId: "R-2" }), status: 7 };
+    const answer = await service.post(
+      "reservations",
+      JSON.stringify([reservationRecord({ clientCode: "OTHER", reservationId: "R-1" }), rejected]),
+      { as: other, headers: { prefer: "handling=lenient", "x-correlation-id": "night-1" } },
+    );
+    assert.equal(answer.status, 202, answer.text);
+    const requestId = String(answer.json()["requestId"]);
+    await outcomesOf(requestId);
+    const detail = { clientCode: "ACME", propertyCode: "night", why: "night call" };
+    await recordAudit(pool, { who: "cli:x", what: "note-night", detail });
+    const ofOther = async () => {
+      const log = await pool.query(
+        "select correlation_id, rejections, layout, body from bellhop.accept_log where request_id = $1",
+        [requestId],
+      );
+      const audit = await pool.query(
+        "select detail from bellhop.audit_entry where client_id = $1 or detail ->> 'clientCode' = 'OTHER'",
+        [other.clientId],
+      );
+      return [log.rows, audit.rows];
+    };
+    const before = await ofOther();
+    assert.ok(before[1]?.length);
+    const profiles = ["clientCode", "OTHER", "night", "ACME"].map((name) => ({ id: `P-${name}`, name }));
+    await push([reservationRecord({ reservationId: "R-2201", profiles })]);
+    const { code, err } = await run(
+      service.database,
+      "run",
+      "--reservation",
+      "ACME/LON01/R-2201",
+      "--reason",
+      "x",
+    );
+    assert.equal(code, 0, err);
+    assert.deepEqual(await ofOther(), before);
+    const { rows } = await pool.query("select detail from bellhop.audit_entry where what = 'note-night'");
+    assert.deepEqual(rows, [{ detail: { ...detail, why: "[erased] call" } }]);
+  });
+
+  test("of a profile includes records that were rejected, even if no accepted one names it", async () => {
+    // Of a client code without erased profiles: otherwise rejected records are reduced when they arrive.
+    const as = await service.newClient({ grants: [{ clientCode: "FIRST", propertyCode: "*" }] });
+    const name = 'Regina "Gina" Recusata';
+    const of = { clientCode: "FIRST", reservationId: "R-1", profiles: [{ id: "P-REGINA", name }] };
+    const batch = JSON.stringify(
+      [{ ...reservationRecord(of), status: 7 }, others(950, 1)[0]].map((one) => ({
+        ...one,
+        clientCode: "FIRST",
+      })),
+    );
+    const answer = await service.post("reservations", batch, { as, headers: { prefer: "handling=lenient" } });
+    assert.equal(answer.status, 202, answer.text);
+    await outcomesOf(String(answer.json()["requestId"]));
+    await recordAudit(service.pool, { who: "cli:x", what: "note", detail: { text: `call ${name}` } });
+    assert.ok((await placesOf(["Recusata"])).length > 1);
+    const erased = await run(
+      service.database,
+      "run",
+      "--profile-id",
+      "P-REGINA",
+      "--client",
+      "FIRST",
+      "--reason",
+      "x",
+    );
+    assert.equal(erased.code, 0, erased.err);
+    assert.deepEqual(await placesOf(["Recusata", "P-REGINA"]), []);
+  });
+
+  test("drops what a killed replay and a killed retention run left", async () => {
+    const { pool } = service;
+    await push([reservationRecord({ reservationId: "R-2401", confirmationNumber: "CNF-LEFTOVER" })]);
+    await pool.query(`create schema bellhop_replay_left;
+      create table bellhop_replay_left.reservation_version as select * from bellhop_state.reservation_version;
+      create table bellhop.accept_log_19700101 as select * from bellhop.accept_log`);
+    const of = ["--reservation", "ACME/LON01/R-2401", "--reason", "x"];
+    assert.equal((await run(service.database, "run", ...of)).code, 0);
+    assert.deepEqual(await placesOf(["CNF-LEFTOVER"]), []);
+    const left = await pool.query("select to_regclass('bellhop.accept_log_19700101') as log");
+    assert.deepEqual(left.rows, [{ log: null }]);
+  });
+
   test("is refused while a replay runs, without a subject, and without a reason", async () => {
     assert.equal((await run(service.database, "run", "--reservation", "ACME/LON01/R-1")).code, 2);
     assert.equal((await run(service.database, "run", "--reason", "x")).code, 2);

@@ -22,6 +22,7 @@ import {
   type ScannedRecord,
   searchLog,
 } from "../../retention/rewrite-log.ts";
+import { dropLeftovers } from "../drop-leftovers.ts";
 import { rewriteMessages } from "../erasure/redact-elsewhere.ts";
 
 /**
@@ -279,6 +280,7 @@ export async function deleteData(client: pg.ClientBase, order: DeletionOrder): P
       const detail = { clientCode, propertyCode, reason: order.reason, properties: properties.length };
       await recordAudit(client, { who: order.who, what: "begin-deletion", detail });
     }
+    if (!isDryRun) await dropLeftovers(client);
     if (!isDryRun && propertyCode === null) {
       await client.query({ ...revokeGrants, values: [clientCode] });
       await delay(GRANTS_GONE_MS);

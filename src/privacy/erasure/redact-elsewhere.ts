@@ -19,37 +19,118 @@ const writeMessage = namedStatement(
   `update bellhop.webhook_message set body = $2 where message_id = $1`,
 );
 
+/** Whose data may mention the subjects. Other tenants' data is not searched: a sender chooses the words, which may be anything. */
+export interface Reach {
+  /** The client codes of the subjects. */
+  readonly clientCodes: readonly string[];
+  /** Other client codes of properties. */
+  readonly otherCodes: ReadonlySet<string>;
+  /** Clients with grants, none of them for these client codes, that sent none of the records. */
+  readonly foreignClients: readonly string[];
+}
+
+const findForeignClients = namedStatement(
+  "find-foreign-clients",
+  `select client_id from bellhop.client_grant
+  where client_id not in (
+    select client_id from bellhop.accept_log where request_id = any ($2::uuid[])
+  )
+  group by client_id having not bool_or(client_code = any ($1::text[]))`,
+);
+const findOtherCodes = namedStatement(
+  "find-other-client-codes",
+  "select distinct client_code from bellhop.property where client_code <> all ($1::text[])",
+);
+
+/** `requestIds`: those that brought the subjects' records. */
+export async function readReach(
+  client: pg.ClientBase,
+  clientCodes: readonly string[],
+  requestIds: readonly string[],
+): Promise<Reach> {
+  const foreign = await client.query<{ client_id: string }>({
+    ...findForeignClients,
+    values: [clientCodes, requestIds],
+  });
+  const others = await client.query<{ client_code: string }>({ ...findOtherCodes, values: [clientCodes] });
+  return {
+    clientCodes,
+    otherCodes: new Set(others.rows.map((row) => row.client_code)),
+    foreignClients: foreign.rows.map((row) => row.client_id),
+  };
+}
+
 interface FreeTextColumn {
   readonly table: string;
   readonly column: string;
   readonly type: "json" | "text";
+  /** SQL: rows within reach; `{codes}` and `{foreign}` are those of a Reach. */
+  readonly within: string;
 }
+
+const OF_CLIENT = "client_id <> all ({foreign})";
+const OF_CODES = "client_code = any ({codes})";
+const OF_ENDPOINT = `endpoint_id in (select endpoint_id from bellhop.webhook_endpoint where ${OF_CLIENT})`;
+const columnsOf = (within: string, table: string, ...columns: readonly string[]): FreeTextColumn[] =>
+  columns.map((column) => ({
+    table,
+    column,
+    type: column === "detail" ? "json" : "text",
+    within,
+  }));
 
 /**
  * Free-text columns (docs/privacy.md), from which the words of erased guests are removed. Certificates among them contain no such words.
  * The log comes first, because webhook messages are derived from it.
  */
-export const FREE_TEXT_OF_LOG: readonly FreeTextColumn[] = [
-  { table: "bellhop.accept_log", column: "correlation_id", type: "text" },
-  { table: "bellhop.accept_log", column: "reply_to", type: "text" },
-];
+export const FREE_TEXT_OF_LOG: readonly FreeTextColumn[] = columnsOf(
+  OF_CLIENT,
+  "bellhop.accept_log",
+  "correlation_id",
+  "reply_to",
+);
 export const FREE_TEXT_ELSEWHERE: readonly FreeTextColumn[] = [
-  { table: "bellhop.audit_entry", column: "detail", type: "json" },
-  { table: "bellhop.quarantine", column: "message", type: "text" },
-  { table: "bellhop.certification_event", column: "detail", type: "json" },
-  { table: "bellhop.backfill", column: "note", type: "text" },
-  { table: "bellhop.backfill", column: "abandoned_why", type: "text" },
-  { table: "bellhop.webhook_endpoint", column: "description", type: "text" },
-  { table: "bellhop.webhook_endpoint", column: "pause_reason", type: "text" },
-  { table: "bellhop.webhook_message", column: "last_failure", type: "text" },
-  { table: "bellhop.webhook_message", column: "url", type: "text" },
-  { table: "bellhop.webhook_attempt", column: "failure", type: "text" },
-  { table: "bellhop.webhook_attempt", column: "answer", type: "text" },
-  { table: "bellhop.webhook_attempt", column: "url", type: "text" },
-  { table: "bellhop.erasure", column: "reason", type: "text" },
+  ...columnsOf(
+    `coalesce(${OF_CLIENT}, true) and coalesce(detail ->> 'clientCode' = any ({codes}), true)`,
+    "bellhop.audit_entry",
+    "detail",
+  ),
+  ...columnsOf(
+    `property_id in (select property_id from bellhop.property where ${OF_CODES})`,
+    "bellhop.quarantine",
+    "message",
+  ),
+  ...columnsOf(
+    `certification_id in (select certification_id from bellhop.certification where ${OF_CLIENT})`,
+    "bellhop.certification_event",
+    "detail",
+  ),
+  ...columnsOf(OF_CODES, "bellhop.backfill", "note", "abandoned_why"),
+  ...columnsOf(OF_CLIENT, "bellhop.webhook_endpoint", "description", "pause_reason"),
+  ...columnsOf(OF_ENDPOINT, "bellhop.webhook_message", "last_failure", "url"),
+  ...columnsOf(OF_ENDPOINT, "bellhop.webhook_attempt", "failure", "answer", "url"),
+  ...columnsOf(
+    `erasure_id in (select erasure_id from bellhop.erasure_subject where ${OF_CODES})`,
+    "bellhop.erasure",
+    "reason",
+  ),
 ];
 
+/** Members of JSON that say whom an entry is about, never who a guest is. */
+const KEPT_MEMBERS: ReadonlySet<string> = new Set([
+  "clientCode",
+  "propertyCode",
+  "scopes",
+  "role",
+  "requestId",
+  "entryId",
+  "erasureId",
+]);
+
 const ROWS_AT_ONCE = 1_000;
+/** Bounds of one expression: PostgreSQL's memory for it grows with the square of its length. A profile may be named beside thousands of guests. */
+const WORDS_AT_ONCE = 64;
+const CHARACTERS_AT_ONCE = 4_096;
 
 /** A number is removed only as a whole number: its digits within a longer one (an id, a hash) identify nobody. */
 const isNumber = (word: string) => /^\d+$/.test(word);
@@ -80,13 +161,41 @@ function expressionOf(words: readonly string[]): RegExp {
   return new RegExp(alternatives.join("|"), "giu");
 }
 
-/** JSON with its string values rewritten; member names are unchanged. */
-export function withTexts(value: unknown, rewrite: (text: string) => string): unknown {
+/** JSON with its string values rewritten, except those of the members `kept`; member names are unchanged. */
+export function withTexts(
+  value: unknown,
+  rewrite: (text: string) => string,
+  kept: ReadonlySet<string> = new Set(),
+): unknown {
   if (typeof value === "string") return rewrite(value);
-  if (Array.isArray(value)) return value.map((item) => withTexts(item, rewrite));
+  if (Array.isArray(value)) return value.map((item) => withTexts(item, rewrite, kept));
   if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, of]) => [name, withTexts(of, rewrite)]));
+  return Object.fromEntries(
+    Object.entries(value).map(([name, of]) => [name, kept.has(name) ? of : withTexts(of, rewrite, kept)]),
+  );
 }
+
+/** The words in groups for one expression each, the longest first: removing a part of a name first would leave the rest of it. */
+function* groupsOf(words: readonly string[]): Generator<string[]> {
+  let group: string[] = [];
+  let characters = 0;
+  for (const word of words.toSorted((left, right) => right.length - left.length)) {
+    if (
+      group.length === WORDS_AT_ONCE ||
+      (group.length > 0 && characters + word.length > CHARACTERS_AT_ONCE)
+    ) {
+      yield group;
+      [group, characters] = [[], 0];
+    }
+    group.push(word);
+    characters += word.length;
+  }
+  if (group.length > 0) yield group;
+}
+
+/** Both parameters are always used, so that their types are known. */
+const withinReach = (within: string): string =>
+  `($1::text[], $2::text[]) is not null and ${within.replaceAll("{codes}", "$1::text[]").replaceAll("{foreign}", "$2::text[]")}`;
 
 /**
  * Removes words from string values only: a person's number may equal one of Bellhop's, and a name a member's. Returns the number of rows
@@ -94,15 +203,17 @@ export function withTexts(value: unknown, rewrite: (text: string) => string): un
  */
 async function redactJson(
   client: pg.ClientBase,
-  { table, column }: FreeTextColumn,
+  { table, column, within }: FreeTextColumn,
   words: readonly string[],
+  { clientCodes, foreignClients }: Reach,
 ): Promise<number> {
   const expression = expressionOf(words);
   const withoutWords = (text: string) => text.replaceAll(expression, ERASED);
   return withTransaction(client, async () => {
     const { rows: places } = await client.query<{ place: string }>(
-      `select ctid::text as place from ${table} where ${column}::text ~* $1 for update`,
-      [patternOf(words, "json")],
+      `select ctid::text as place from ${table}
+      where ${withinReach(within)} and ${column}::text ~* $3 for update`,
+      [clientCodes, foreignClients, patternOf(words, "json")],
     );
     let redacted = 0;
     for (let at = 0; at < places.length; at += ROWS_AT_ONCE) {
@@ -111,7 +222,11 @@ async function redactJson(
         [places.slice(at, at + ROWS_AT_ONCE).map(({ place }) => place)],
       );
       const changed = rows
-        .map(({ place, value }) => ({ place, value, after: JSON.stringify(withTexts(value, withoutWords)) }))
+        .map(({ place, value }) => ({
+          place,
+          value,
+          after: JSON.stringify(withTexts(value, withoutWords, KEPT_MEMBERS)),
+        }))
         .filter(({ value, after }) => JSON.stringify(value) !== after);
       await client.query(
         `update ${table} as row set ${column} = written.value::json
@@ -126,26 +241,29 @@ async function redactJson(
 
 async function redactText(
   client: pg.ClientBase,
-  { table, column }: FreeTextColumn,
+  { table, column, within }: FreeTextColumn,
   words: readonly string[],
+  { clientCodes, foreignClients }: Reach,
 ): Promise<number> {
   const { rowCount } = await client.query(
-    `update ${table} set ${column} = regexp_replace(${column}, $1, $2, 'gi') where ${column} ~* $1`,
-    [patternOf(words, "text"), ERASED],
+    `update ${table} set ${column} = regexp_replace(${column}, $3, $4, 'gi')
+    where ${withinReach(within)} and ${column} ~* $3`,
+    [clientCodes, foreignClients, patternOf(words, "text"), ERASED],
   );
   return rowCount ?? 0;
 }
 
-/** Removes words from free-text columns, ignoring case; returns the number of rows changed, summed over columns. */
+/** Removes words from free-text columns within reach, ignoring case; returns the number of rows changed, summed over columns and groups of words. */
 export async function redactFreeTexts(
   client: pg.ClientBase,
   words: readonly string[],
   columns: readonly FreeTextColumn[],
+  reach: Reach,
 ): Promise<number> {
   let rows = 0;
-  if (words.length === 0) return rows;
-  for (const column of columns)
-    rows += await (column.type === "json" ? redactJson : redactText)(client, column, words);
+  for (const group of groupsOf(words))
+    for (const column of columns)
+      rows += await (column.type === "json" ? redactJson : redactText)(client, column, group, reach);
   return rows;
 }
 

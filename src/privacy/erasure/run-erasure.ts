@@ -1,7 +1,7 @@
 import { hash, randomBytes, randomUUID } from "node:crypto";
 import type pg from "pg";
-import { identityOnly, PERSONAL_FIELDS, redactRecord } from "#contract/redact-record.ts";
-import { resourceOf } from "#contract/resource.ts";
+import { identifyingTextsOf, identityOnly, PERSONAL_FIELDS, redactRecord } from "#contract/redact-record.ts";
+import { type Resource, resourceOf } from "#contract/resource.ts";
 import { VERSION_TABLES } from "../../apply/state/record.ts";
 import { recordAudit } from "../../identity/audit.ts";
 import { ALL_BUCKETS, bucketOf } from "../../ingest/log/part-name.ts";
@@ -10,6 +10,7 @@ import { withExclusiveWork } from "../../platform/db/coordination.ts";
 import { namedStatement } from "../../platform/db/statement.ts";
 import { withTransaction } from "../../platform/db/transaction.ts";
 import { clearStatistics, rewriteRejected, searchLog } from "../../retention/rewrite-log.ts";
+import { dropLeftovers } from "../drop-leftovers.ts";
 import {
   ErasureError,
   type ErasureListFile,
@@ -25,6 +26,8 @@ import { Findings, mentions, redactBucket, searchableWords, stateSchemas } from 
 import {
   FREE_TEXT_ELSEWHERE,
   FREE_TEXT_OF_LOG,
+  type Reach,
+  readReach,
   redactFreeTexts,
   rewriteMessages,
 } from "./redact-elsewhere.ts";
@@ -75,30 +78,60 @@ function writeCertificate(facts: ErasureFacts): { readonly text: string; readonl
   return { text, hash: hash("sha256", text) };
 }
 
-/** A record as text without JSON escapes. */
-function readable(bytes: Buffer): string {
-  const text = bytes.toString("utf8");
+/** The texts and numbers of a rejected record, and the names of its members: it may be any JSON. */
+function textsIn(bytes: Buffer): string[] {
+  const texts: string[] = [];
+  let values: unknown[];
   try {
-    return JSON.stringify(JSON.parse(text));
+    values = [JSON.parse(bytes.toString("utf8"))];
   } catch {
-    return text;
+    return [bytes.toString("utf8")];
   }
+  for (let value = values.pop(); value !== undefined; value = values.pop()) {
+    if (typeof value === "string" || typeof value === "number") texts.push(String(value));
+    if (typeof value !== "object" || value === null) continue;
+    if (!Array.isArray(value)) texts.push(...Object.keys(value));
+    for (const one of Object.values(value)) values.push(one);
+  }
+  return texts;
+}
+
+/** A rejected record of the subjects: its key, or a profile in it, is listed. */
+function isNamed(subjects: RedactionList, resource: Resource, bytes: Buffer): boolean {
+  const { identity, clientCode, propertyCode = "", key = "" } = identityOnly(resource, bytes);
+  return (
+    subjects.isSubject({ resource, clientCode: clientCode ?? "", propertyCode, key }, identity) ||
+    (resource === "reservations" && subjects.namesProfile(clientCode, textsIn(bytes)))
+  );
+}
+
+/** Texts that identify the persons in rejected records of the subjects, whose members may have any type. */
+async function wordsOfRejected(client: pg.ClientBase, subjects: RedactionList): Promise<string[]> {
+  const words: string[] = [];
+  await rewriteRejected(client, (resource, bytes) => {
+    if (isNamed(subjects, resource, bytes)) words.push(...identifyingTextsOf(resource, bytes));
+    return "keep";
+  });
+  return words;
 }
 
 /**
  * Reduces rejected records of lenient batches about the subjects to their identity: those that name one and, as they may be any JSON, those
- * that mention one of the words. Returns how many there were.
+ * within reach that mention one of the words. Returns how many there were.
  */
 function redactRejected(
   client: pg.ClientBase,
   subjects: RedactionList,
   words: readonly string[],
+  { otherCodes, foreignClients }: Reach,
 ): Promise<number> {
-  return rewriteRejected(client, (resource, bytes) => {
-    const { identity, clientCode = "", propertyCode = "", key = "" } = identityOnly(resource, bytes);
+  const foreign = new Set(foreignClients);
+  return rewriteRejected(client, (resource, bytes, clientId) => {
+    const { identity, clientCode = "" } = identityOnly(resource, bytes);
     if (identity.equals(bytes)) return "keep";
-    const isNamed = subjects.isSubject({ resource, clientCode, propertyCode, key }, identity);
-    return isNamed || mentions(readable(bytes), words) ? identity : "keep";
+    if (isNamed(subjects, resource, bytes)) return identity;
+    if (foreign.has(clientId) || otherCodes.has(clientCode)) return "keep";
+    return mentions(textsIn(bytes).join("\n"), words) ? identity : "keep";
   });
 }
 
@@ -272,15 +305,18 @@ const TABLES_WITH_BODIES = [
 async function redactElsewhere(
   client: pg.ClientBase,
   subjects: RedactionList,
+  reach: Reach,
   { counts, texts }: Findings,
 ): Promise<void> {
+  for (const word of await wordsOfRejected(client, subjects)) texts.add(word);
   const words = searchableWords(texts);
-  counts.rejectedRecords += await redactRejected(client, subjects, words);
-  counts.freeTexts += await redactFreeTexts(client, words, FREE_TEXT_OF_LOG);
+  counts.freeTexts += await redactFreeTexts(client, words, FREE_TEXT_OF_LOG, reach);
   counts.webhookMessages += await rewriteMessages(client, (identity, bytes) =>
     subjects.isSubject(identity, bytes) ? redactRecord(identity.resource, bytes) : bytes,
   );
-  counts.freeTexts += await redactFreeTexts(client, words, FREE_TEXT_ELSEWHERE);
+  counts.freeTexts += await redactFreeTexts(client, words, FREE_TEXT_ELSEWHERE, reach);
+  // Last, because words come from them.
+  counts.rejectedRecords += await redactRejected(client, subjects, words, reach);
 }
 
 /** Clears planner statistics of all redacted tables, also those redacted by an interrupted run. */
@@ -301,8 +337,10 @@ async function redactEverywhere(
   client: pg.ClientBase,
   { erasureId, subjects, salt }: RedactionRun,
 ): Promise<Pick<ErasureReport, "records" | "redacted">> {
+  await dropLeftovers(client);
   const matcher = await matcherOf(client, subjects);
   const findings = new Findings();
+  const clientCodes = [...new Set(subjects.map(({ clientCode }) => clientCode))];
   // Visit each bucket at least once: versions may know what the log does not, and appliers reload the list when their lease ends.
   const redacted = new Set<number>();
   let buckets = bucketsOf(subjects);
@@ -311,7 +349,9 @@ async function redactEverywhere(
     for (const bucket of buckets)
       found.set(bucket, await searchLog(client, searchOfSubjects(bucket, matcher)));
     for (const { words } of [...found.values()].flat()) for (const word of words) findings.texts.add(word);
-    await redactElsewhere(client, matcher, findings);
+    const requestIds = new Set([...found.values()].flat().map(({ part }) => part.requestId));
+    const reach = await readReach(client, clientCodes, [...requestIds]);
+    await redactElsewhere(client, matcher, reach, findings);
     const isLeft = (bucket: number) => found.get(bucket)?.some(({ isClean }) => !isClean) === true;
     buckets = buckets.filter((bucket) => !redacted.has(bucket) || isLeft(bucket));
     if (buckets.length === 0) break;
