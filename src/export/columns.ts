@@ -36,8 +36,11 @@ export function plainValue(type: ColumnType, value: Value): Value {
 
 /** Rows per row group, which readers skip by statistics; a batch of this many nights takes about 50 MB. */
 const ROWS_MAX = 100_000;
-/** Maximum characters of long texts per batch, so that memory does not depend on the size of records. */
+/** Maximum characters of a batch's texts, so that memory does not depend on them. JSON writes up to six for one, in one string of at most 536,870,888. */
 const CHARACTERS_MAX = 16_777_216;
+
+export const charactersOf = (values: readonly Value[]): number =>
+  values.reduce<number>((sum, value) => sum + (typeof value === "string" ? value.length : 0), 0);
 
 /** Rows by column; `flush` consumes and clears them at the limit. */
 export class Batch {
@@ -54,8 +57,8 @@ export class Batch {
     return this.values[0]?.length ?? 0;
   }
 
-  /** Completes rows whose values have been added to `values`. `characters`: the length of their long texts. */
-  endRows(characters = 0): void {
+  /** Completes rows whose values have been added to `values`. `characters`: the length of their texts. */
+  endRows(characters: number): void {
     this.#characters += characters;
     if (this.rows >= ROWS_MAX || this.#characters >= CHARACTERS_MAX) this.flush();
   }

@@ -3,7 +3,7 @@ import { readdir, readFile, rename, rm } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { OperatorError } from "../platform/errors/operator-error.ts";
 import { makeDirectory } from "../platform/runtime/make-directory.ts";
-import { createOwnFile } from "../platform/runtime/own-files.ts";
+import { createOwnFile, refuseLink } from "../platform/runtime/own-files.ts";
 import type { Column } from "./columns.ts";
 import type { ExportedFile, Format } from "./row-file.ts";
 import { TABLE_NAMES, type TableName } from "./tables.ts";
@@ -130,6 +130,7 @@ export class ExportFolder {
     const kept = new Set(files.map(({ path }) => path));
     for (const table of TABLE_NAMES) {
       const directory = join(this.directory, table);
+      refuseLink(directory);
       const found = await readdir(directory, { recursive: true, withFileTypes: true }).catch(() => []);
       for (const entry of found) {
         const path = join(entry.parentPath, entry.name);

@@ -5,7 +5,7 @@ import { decodeCompact, RUN_NUMBERS } from "../apply/ledger/content-nights.ts";
 import { type DimensionCodes, type NightRun, reservationNights } from "../apply/ledger/reservation-nights.ts";
 import { namedStatement } from "../platform/db/statement.ts";
 import type { PropertyCodes } from "../query/property.ts";
-import type { Batch, Value } from "./columns.ts";
+import { type Batch, charactersOf, type Value } from "./columns.ts";
 
 const readProperties = namedStatement(
   "read-exported-properties",
@@ -145,6 +145,6 @@ export function addNights(source: NightSource, row: ReservationRow, batch: Batch
       for (let night = 0; night < run.nights; night += 1)
         column.push(at === DATE_COLUMN ? run.firstNight + night : value);
     }
-    batch.endRows();
+    batch.endRows(charactersOf(values) * run.nights);
   }
 }

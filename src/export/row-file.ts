@@ -3,7 +3,7 @@ import { closeSync, fsyncSync, mkdirSync, renameSync, writeSync } from "node:fs"
 import { dirname, join } from "node:path";
 import { constants, zstdCompressSync } from "node:zlib";
 import { ByteWriter, ParquetWriter } from "hyparquet-writer";
-import { createOwnFile } from "../platform/runtime/own-files.ts";
+import { createOwnFile, refuseLink } from "../platform/runtime/own-files.ts";
 import { type Batch, type Column, type ColumnType, plainValue, type Value } from "./columns.ts";
 
 export const FORMATS = ["parquet", "csv", "ndjson"] as const;
@@ -184,7 +184,9 @@ export class RowFile {
     this.#directory = directory;
     this.#named = named;
     this.#encoder = encoderOf(format, columns);
-    mkdirSync(dirname(this.#path), { recursive: true, mode: 0o700 });
+    const folder = dirname(this.#path);
+    for (const place of [dirname(folder), folder]) refuseLink(place);
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
     this.#file = createOwnFile(`${this.#path}${PARTIAL}`);
   }
 

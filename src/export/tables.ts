@@ -6,7 +6,7 @@ import { isoOfMicroseconds, microsecondsOf } from "../ingest/log/part-name.ts";
 import { readStatement } from "../platform/db/statement.ts";
 import { isNoLongerKept, loadRecords } from "../query/load-records.ts";
 import { outcomeName } from "../query/outcome.ts";
-import type { Batch, Column, ColumnType, Value } from "./columns.ts";
+import { type Batch, type Column, type ColumnType, charactersOf, type Value } from "./columns.ts";
 import { addNights, type NightSource, readNightSource } from "./nights.ts";
 
 /** The range of one bucket to read. */
@@ -97,9 +97,9 @@ function recordValues([clientCode, propertyCode, letter, key, time, hash, status
   ];
 }
 
-function addRow(batch: Batch, values: readonly Value[], characters = 0): void {
+function addRow(batch: Batch, values: readonly Value[]): void {
   for (const [at, value] of values.entries()) batch.values[at]?.push(value);
-  batch.endRows(characters);
+  batch.endRows(charactersOf(values));
 }
 
 /** Adds each row's values as computed by `of`. */
@@ -122,7 +122,7 @@ const openVersions: Table["open"] = (_client, pool, { bucket }) => {
       const outcome = outcomeName(row[9] as string);
       const content = isNoLongerKept(record) ? null : record.toString("utf8");
       const own = [outcome, requestId, index, receivedAt(requestId), content];
-      addRow(batch, [...recordValues(row), ...own], record.length);
+      addRow(batch, [...recordValues(row), ...own]);
     }
   };
   return Promise.resolve(add);

@@ -1,14 +1,16 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import type { QueryConfig } from "pg";
+import { Batch } from "../../src/export/columns.ts";
+import { addNights } from "../../src/export/nights.ts";
 import { FORMATS } from "../../src/export/row-file.ts";
 import { type ExportOptions, runExport } from "../../src/export/run-export.ts";
-import { TABLE_NAMES } from "../../src/export/tables.ts";
+import { TABLE_NAMES, TABLES } from "../../src/export/tables.ts";
 import { bucketOf } from "../../src/ingest/log/part-name.ts";
 import { bellhop } from "../support/command.ts";
 import { createTestDatabase } from "../support/database.ts";
@@ -431,6 +433,36 @@ describe("bellhop export", () => {
       assert.equal(refused.code, 1);
       assert.match(refused.err, /^bellhop: \/\S+ cannot be used: [^\n]*$/);
     }
+  });
+
+  test("writes and deletes nothing through a link in the place of a table's folder", async () => {
+    const [folder, elsewhere] = [newFolder(), newFolder()];
+    await exportTo(folder, { format: "csv" });
+    await mkdir(elsewhere);
+    await writeFile(join(elsewhere, "kept.txt"), "kept");
+    await rm(join(folder, "records"), { recursive: true });
+    await symlink(elsewhere, join(folder, "records"));
+    await assert.rejects(exportTo(folder, { full: true }), /records is a link: remove it/);
+    await rm(join(folder, "records"));
+    await mkdir(join(folder, "records"));
+    await symlink(elsewhere, join(folder, "records", "pass=2"));
+    await assert.rejects(exportTo(folder, { full: true }), /pass=2 is a link: remove it/);
+    assert.deepEqual(await readdir(elsewhere), ["kept.txt"]);
+  });
+
+  test("holds few rows of long texts, as JSON writes six characters for one", () => {
+    const codes = { clientCode: "ACME", propertyCode: "LIS01" };
+    const source = { properties: new Map([[1, codes]]), dimensions: new Map() };
+    const flushed: number[] = [];
+    const columns = TABLES.nights.columns;
+    const batch = new Batch(columns, ({ rows, values }) => {
+      flushed.push(rows);
+      assert.ok(values.flat().reduce<number>((sum, value) => sum + String(value ?? "").length, 0) < 3e7);
+    });
+    const facts = `{NULL,NULL,NULL,NULL,NULL,2027-01-01,2027-12-31,${"\u0001".repeat(128)}}`;
+    for (let at = 0; at < 270; at += 1)
+      addNights(source, [1, `${"\u0001".repeat(120)}${at}`, "CONFIRMED", null, facts], batch);
+    assert.ok(flushed.length > 0);
   });
 
   test("leaves a folder alone that has something else", async () => {

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { constants, openSync, rmSync } from "node:fs";
+import { constants, lstatSync, openSync, rmSync } from "node:fs";
 import { lstat, open, readdir, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { OperatorError } from "../errors/operator-error.ts";
@@ -84,6 +84,12 @@ export async function replaceOwnFile(path: string, text: string): Promise<void> 
   } finally {
     await rm(staging, { force: true });
   }
+}
+
+/** Throws OperatorError if there is a link in the place of a directory whose files are written or deleted. */
+export function refuseLink(path: string): void {
+  if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true)
+    throw new OperatorError(`${path} is a link: remove it.`);
 }
 
 /** Opens a new, empty file in the place of any other file or link of that name. */

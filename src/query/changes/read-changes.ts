@@ -228,6 +228,18 @@ function headOf(change: ChangePage["changes"][number], cursor: string | undefine
   });
 }
 
+const [LINE_FEED, CARRIAGE_RETURN, SPACE] = [0x0a, 0x0d, 0x20];
+
+/**
+ * Replaces line breaks by spaces: in JSON they stand only between tokens, where a space is equivalent. Byte by byte, because a record may
+ * consist of millions of them, and a search for each took 0.8 s.
+ */
+function spaceLineBreaks(json: Buffer): void {
+  if (!json.includes(LINE_FEED) && !json.includes(CARRIAGE_RETURN)) return;
+  for (let at = 0; at < json.length; at += 1)
+    if (json[at] === LINE_FEED || json[at] === CARRIAGE_RETURN) json[at] = SPACE;
+}
+
 /**
  * Yields the changes of a page as JSON objects of one line, in order, each with its record and, if `cursorAt` returns one, a cursor. Omits
  * changes whose record is no longer retained. Memory does not grow with the page.
@@ -248,9 +260,7 @@ export async function* changeObjects(
     if (isNoLongerKept(record)) continue;
     const head = headOf(change, cursorAt(positions));
     const object = Buffer.concat([Buffer.from(`${head.slice(0, -1)},"record":`), record, Buffer.from("}")]);
-    // Line breaks in JSON stand only between tokens, where a space is equivalent.
-    for (const lineBreak of ["\n", "\r"])
-      for (let at = object.indexOf(lineBreak); at >= 0; at = object.indexOf(lineBreak, at)) object[at] = 0x20;
+    spaceLineBreaks(object);
     yield object;
   }
 }
