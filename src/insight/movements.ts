@@ -131,7 +131,15 @@ async function pageOfMovements({
     ]);
     yield requireFewRows(rows, window).map((row) => ({ item: itemOf(row), end: row }));
   }
-  const pages = { client, question, ...BOOKS_PAGES, daysMax: NIGHTS_AT_ONCE, hasStock: false, read };
+  const pages = {
+    client,
+    question,
+    ...BOOKS_PAGES,
+    daysMax: NIGHTS_AT_ONCE,
+    hasStock: false,
+    withStays: true,
+    read,
+  };
   return await pageOfNights(pages, start, limit);
 }
 

@@ -42,7 +42,8 @@ async function reconcileNight(
   const { statuses } = queryContext;
   const at = pointInTimeOf(question);
   const window = { first: addDays(stayDate, -NIGHTS_AROUND), last: addDays(stayDate, NIGHTS_AROUND) };
-  if ((await laidOutOf(client, property, window, true)) > LAID_OUT_MAX) throw new QuestionTooLarge(window);
+  if ((await laidOutOf(client, property, window, { withBlocks: true })) > LAID_OUT_MAX)
+    throw new QuestionTooLarge(window);
   const { settled, blocks, masters, nights } = await reconcile(client, question, window, queryContext);
   const sums = new Map<string, NightSums>();
   for await (const one of nights) sums.set(one.night, one);

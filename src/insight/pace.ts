@@ -177,7 +177,8 @@ async function readYear(
   if (to === "-infinity") return [];
   const first = from === "-infinity" ? "0001-01-01" : from;
   const window = { first, last: to };
-  if ((await laidOutOf(client, property, window, false)) > LAID_OUT_MAX) throw new QuestionTooLarge(window);
+  if ((await laidOutOf(client, property, window, { withBlocks: false })) > LAID_OUT_MAX)
+    throw new QuestionTooLarge(window);
   const statement = await readPace(client, by, clock);
   return await sumEntries<PaceRow>(client, statement, [
     property.bucket,

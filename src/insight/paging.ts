@@ -80,17 +80,26 @@ const WINDOW_DAYS_MAX = 1_100;
 /** Windows read per page; then it ends early, and the next page continues. */
 const WINDOWS_MAX = 40;
 
-/** Number of rows that nights expand to before they are summed. Only some queries expand blocks. */
+/** What a query expands to nights: shared rooms always, some queries also blocks or all stays. */
+interface Expanded {
+  readonly withBlocks: boolean;
+  readonly withStays?: boolean;
+}
+
+/** Number of rows that nights expand to before they are summed. */
 export async function laidOutOf(
   client: Queryable,
   { bucket, propertyId }: Property,
   { first, last }: NightWindow,
-  withBlocks: boolean,
+  { withBlocks, withStays = false }: Expanded,
 ): Promise<number> {
-  const values = [bucket, propertyId, first, last];
-  const { rows } = await client.query<{ shared: number; blocks: number }>({ ...weighNights, values });
-  const { shared = 0, blocks = 0 } = rows[0] ?? {};
-  return shared + (withBlocks ? blocks : 0);
+  const values = [bucket, propertyId, first, last, withStays];
+  const { rows } = await client.query<Record<"shared" | "blocks" | "stays", number>>({
+    ...weighNights,
+    values,
+  });
+  const { shared = 0, blocks = 0, stays = 0 } = rows[0] ?? {};
+  return (withStays ? stays : shared) + (withBlocks ? blocks : 0);
 }
 
 /** Throws QuestionTooLarge for nights that expand to more rows than a window may. */
@@ -99,7 +108,8 @@ export async function requireLaidOut(
   property: Property,
   window: NightWindow,
 ): Promise<void> {
-  if ((await laidOutOf(client, property, window, false)) > LAID_OUT_MAX) throw new QuestionTooLarge(window);
+  if ((await laidOutOf(client, property, window, { withBlocks: false })) > LAID_OUT_MAX)
+    throw new QuestionTooLarge(window);
 }
 
 /** Minimum days of a window, unless it expands to too many rows. */
@@ -134,13 +144,13 @@ class NightWindows {
    * The next window, shortened to the row limit; undefined at the end, or if the page has taken long enough. Throws QuestionTooLarge if one
    * night exceeds the limit.
    */
-  async next(client: Queryable, withBlocks: boolean): Promise<NightWindow | undefined> {
+  async next(client: Queryable, expanded: Expanded): Promise<NightWindow | undefined> {
     const { property, to } = this.#question;
     while (this.#first !== null) {
       if (this.#hasPassed && performance.now() - this.#begunAt > PAGE_MS) return undefined;
       const isLast = daysBetween(this.#first, to) < this.#days;
       const window = { first: this.#first, last: isLast ? to : addDays(this.#first, this.#days - 1) };
-      if ((await laidOutOf(client, property, window, withBlocks)) <= LAID_OUT_MAX) return window;
+      if ((await laidOutOf(client, property, window, expanded)) <= LAID_OUT_MAX) return window;
       this.shorten(window);
     }
     return undefined;
@@ -186,15 +196,13 @@ class NightWindows {
 }
 
 /** A source of items, ordered by positions whose first part is the night. */
-interface NightItems<Item> {
+interface NightItems<Item> extends Expanded {
   readonly client: Queryable;
   readonly question: StayQuestion;
   /** Whether nights with only inventory have items. */
   readonly hasStock: boolean;
   /** Whether the nights 364 days earlier have items, too. */
   readonly hasLastYear?: boolean;
-  /** Whether group blocks are expanded per night. */
-  readonly withBlocks: boolean;
   /** Maximum nights per window. */
   readonly daysMax: number;
   /** Reads a window's items in order, some at a time, at least the first `wanted` after the start. May throw QuestionTooLarge before any. */
@@ -232,7 +240,7 @@ export async function pageOfNights<Item>(
     start === null || comparePositions(nights.positionOf(item), start) > 0;
   let end: string | undefined;
   for (let count = 0; count < WINDOWS_MAX; count += 1) {
-    const window = await windows.next(client, nights.withBlocks);
+    const window = await windows.next(client, nights);
     if (window === undefined) break;
     const before = items.length;
     // From the first items on: waiting for the database is not work.
