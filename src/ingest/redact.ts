@@ -185,7 +185,7 @@ export class RedactionList {
   namesProfile(clientCode: string | undefined, texts: readonly string[]): boolean {
     const codes = clientCode === undefined ? [...this.#subjects.keys()] : [clientCode];
     return codes.some((code) => {
-      const listed = new Set((this.#subjects.get(code) ?? []).flatMap(({ profile }) => profile ?? []));
+      const listed = this.#subjects.get(code)?.profiles ?? NONE;
       return listed.size > 0 && texts.some((text) => listed.has(profileDigest(this.#listKey, code, text)));
     });
   }
