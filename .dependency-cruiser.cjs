@@ -1,45 +1,74 @@
-// The directions of src/README.md, enforced. A folder may import platform/, cli/ (the frame of commands), and what is listed for it.
-// An entry that ends in .ts is the one module of that feature that others may use.
+const { readdirSync } = require("node:fs");
+
+/**
+ * The directions of src/README.md, enforced, types included. A folder imports only folders that stand above it here, so there is no ring,
+ * and of these only what it lists. An entry that ends in .ts is the one module of that folder that may be imported.
+ */
 const PLATFORM = {
   "platform/errors": [],
   "platform/crypto": ["platform/errors"],
   "platform/runtime": ["platform/errors"],
   "platform/telemetry": ["platform/errors", "platform/runtime"],
-  "platform/db": ["platform/errors", "platform/telemetry", "platform/runtime"],
-  "platform/http": ["platform/errors", "platform/db", "platform/runtime", "platform/telemetry"],
+  "platform/db": ["platform/errors", "platform/runtime", "platform/telemetry"],
+  "platform/http": ["platform/errors", "platform/runtime", "platform/telemetry", "platform/db"],
 };
+const platform = Object.keys(PLATFORM);
+const FRAME = {
+  "compile-cache.ts": [],
+  "config-table.ts": platform,
+  "config.ts": [...platform, "config-table.ts"],
+  cli: [...platform, "config.ts"],
+};
+/** A feature may also import platform/ and the frame of commands. */
 const FEATURES = {
   identity: ["config.ts"],
-  ingest: ["identity"],
-  apply: ["ingest", "identity/audit.ts"],
-  query: ["ingest", "apply", "identity", "console"],
-  settings: ["apply/state", "identity", "console"],
-  insight: ["ingest", "apply", "query", "settings", "identity", "console"],
-  backfill: ["ingest", "query", "insight", "identity", "console"],
-  webhooks: ["ingest", "query", "settings", "identity", "console", "config.ts"],
-  certification: ["ingest", "query", "identity", "console"],
-  retention: ["ingest", "apply", "query", "settings", "identity/audit.ts"],
-  privacy: ["ingest", "apply", "query", "retention", "settings", "identity", "webhooks"],
-  operations: ["config.ts", "ingest", "apply", "query", "insight", "settings", "retention", "privacy", "webhooks", "backfill", "identity", "console"],
-  export: ["ingest", "apply", "query", "insight", "identity/audit.ts"],
-  partner: ["identity/local-clients.ts", "identity/cli", "config.ts"],
   console: ["identity"],
-  cli: ["config.ts"],
+  ingest: ["identity"],
+  apply: ["identity/audit.ts", "ingest"],
+  query: ["identity", "console", "ingest", "apply"],
+  settings: ["identity", "console"],
+  insight: ["identity", "console", "ingest", "apply", "query", "settings"],
+  backfill: ["identity", "console", "ingest", "query", "insight"],
+  webhooks: ["config.ts", "identity", "console", "ingest", "query", "settings"],
+  certification: ["identity", "console", "ingest", "query"],
+  retention: ["identity/audit.ts", "ingest", "apply", "query", "settings"],
+  privacy: ["identity", "ingest", "apply", "query", "settings", "webhooks", "retention"],
+  operations: ["config.ts", "identity", "ingest", "apply", "query", "settings", "insight", "webhooks", "retention", "privacy"],
+  export: ["identity/audit.ts", "ingest", "apply", "query", "insight"],
+  partner: ["config.ts", "identity/local-clients.ts", "identity/cli"],
   openapi: ["identity", "ingest", "query", "insight", "backfill", "webhooks", "certification"],
   documentation: ["openapi"],
 };
-const COMMON = [...Object.keys(PLATFORM), "cli"];
-const pattern = (entry) => (entry.endsWith(".ts") ? `^src/${entry}$` : `^src/${entry}/`);
-const layer = (from, to) => ({
+/** The wiring imports anything above it. */
+const WIRING = ["service", "cli.ts", "main.ts"];
+
+const allowed = new Map([...Object.entries(PLATFORM), ...Object.entries(FRAME)]);
+for (const [feature, listed] of Object.entries(FEATURES)) allowed.set(feature, [...platform, "cli", ...listed]);
+for (const folder of WIRING) allowed.set(folder, [...allowed.keys()]);
+
+const folders = [...allowed.keys()];
+const folderOf = (entry) => folders.find((folder) => entry === folder || entry.startsWith(`${folder}/`));
+for (const [at, [folder, entries]] of [...allowed].entries())
+  for (const entry of entries)
+    if (!folders.slice(0, at).includes(folderOf(entry)))
+      throw new Error(`.dependency-cruiser.cjs: ${folder} lists ${entry}, which does not stand above it.`);
+const inSource = readdirSync(`${__dirname}/src`).flatMap((name) =>
+  name === "platform" ? readdirSync(`${__dirname}/src/platform`).map((part) => `platform/${part}`) : [name],
+);
+for (const name of inSource)
+  if (!folders.includes(name) && !/\.(test\.ts|md)$/.test(name))
+    throw new Error(`.dependency-cruiser.cjs does not list src/${name}.`);
+
+const pattern = (entry) => (entry.endsWith(".ts") ? `^src/${entry.replaceAll(".", "\\.")}$` : `^src/${entry}/`);
+const layer = ([from, to]) => ({
   name: `${from}-imports-only-what-is-listed`,
   severity: "error",
-  from: { path: `^src/${from}/`, pathNot: "\\.test\\.ts$" },
-  to: { path: "^src/", pathNot: [`^src/${from}/`, ...to.map(pattern)] },
+  from: { path: pattern(from), pathNot: "\\.test\\.ts$" },
+  to: { path: "^src/", pathNot: [from, ...to].map(pattern) },
 });
 module.exports = {
   forbidden: [
     { name: "no-cycles", severity: "error", from: {}, to: { circular: true } },
-    { name: "nothing-imports-main", severity: "error", from: { pathNot: "^src/main\\.ts$" }, to: { path: "^src/main\\.ts$" } },
     { name: "product-does-not-import-tests", severity: "error", from: { path: "^(src|packages)/", pathNot: "\\.test\\.ts$" }, to: { path: "^(test|bench|scripts)/" } },
     {
       name: "product-does-not-import-dev-dependencies",
@@ -66,8 +95,7 @@ module.exports = {
       from: { path: "^src/", pathNot: ["^src/platform/db/", "\\.test\\.ts$"] },
       to: { path: ["^src/platform/db/distribution\\.ts$", "^src/platform/db/citus/"] },
     },
-    ...Object.entries(PLATFORM).map(([from, to]) => layer(from, to)),
-    ...Object.entries(FEATURES).map(([from, to]) => layer(from, [...COMMON, ...to])),
+    ...[...allowed].map(layer),
   ],
   options: {
     doNotFollow: { path: "node_modules" },
