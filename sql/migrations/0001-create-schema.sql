@@ -129,7 +129,8 @@ create table bellhop.applied_piece (
   primary key (bucket, request_id, until_record)
 );
 
--- Quarantined records. state: 'q' quarantined, 'r' released, 'd' discarded. decided_by: the log entry of a decision that is not applied yet.
+-- Quarantined records. state: 'q' quarantined, 'r' released, 'd' discarded. decided_by: a decision that is begun and not
+-- applied yet, whose id (UUIDv7) has the time of its beginning.
 create table bellhop.quarantine (
   bucket smallint not null,
   request_id uuid not null,

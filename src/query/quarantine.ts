@@ -1,11 +1,14 @@
+import { randomUUID } from "node:crypto";
 import type pg from "pg";
 import { type ResourceLetter, resourceOf } from "#contract/resource.ts";
 import { recordAudit } from "../identity/audit.ts";
 import { isWithinKeys, type Scope } from "../identity/scope.ts";
-import type { AcceptLog } from "../ingest/log/accept-log.ts";
-import { ID_LOWEST, isoOfMicroseconds, microsecondsOf } from "../ingest/log/part-name.ts";
+import { type AcceptLog, isSurelyNotAppended } from "../ingest/log/accept-log.ts";
+import { ACCEPTING_MS_MAX } from "../ingest/log/log-writer-session.ts";
+import { ID_LOWEST, isoOfMicroseconds, lowestIdAt, microsecondsOf } from "../ingest/log/part-name.ts";
 import { namedStatement } from "../platform/db/statement.ts";
 import { withTransaction } from "../platform/db/transaction.ts";
+import { ServiceError } from "../platform/errors/registry.ts";
 import {
   firstOf,
   isIndex,
@@ -118,10 +121,11 @@ export async function findQuarantined(
 export type Decision = "release" | "discard";
 
 /** The row's lock makes decisions wait for one another. Plan: an index scan of quarantine's primary key. */
-const LOCK_UNDECIDED = namedStatement(
-  "lock-undecided",
-  `select from bellhop.quarantine
-  where bucket = $1 and request_id = $2 and record_index = $3 and state = 'q' and decided_by is null
+const LOCK_QUARANTINED = namedStatement(
+  "lock-quarantined",
+  `select decided_by as "decision", (extract(epoch from clock_timestamp()) * 1000)::float8 as "nowMs"
+  from bellhop.quarantine
+  where bucket = $1 and request_id = $2 and record_index = $3 and state = 'q'
   for update`,
 );
 /** Applying the decision sets `decided_by` to null. */
@@ -129,37 +133,118 @@ const SET_DECIDED = namedStatement(
   "set-decided",
   "update bellhop.quarantine set decided_by = $4 where bucket = $1 and request_id = $2 and record_index = $3",
 );
+const CLEAR_DECIDED = namedStatement(
+  "clear-decided",
+  `update bellhop.quarantine set decided_by = null
+  where bucket = $1 and request_id = $2 and record_index = $3 and decided_by = $4`,
+);
+/** An entry between the ids $4 and $5 that decides on the record and is not applied. Plan: an index scan of accept_log_request. */
+const FIND_UNAPPLIED = namedStatement(
+  "find-unapplied-decision",
+  `select from bellhop.accept_log as entry
+  left join bellhop.request_outcome as outcome using (bucket, request_id)
+  where entry.bucket = $1 and entry.target_request_id = $2 and entry.target_index = $3
+    and entry.request_id between $4 and $5 and outcome.request_id is null
+  limit 1`,
+);
 
-/** An append ends within half of this. */
-const APPEND_MS_MAX = 60_000;
+interface Decider {
+  readonly pool: pg.Pool;
+  readonly log: AcceptLog;
+  /** For the audit. */
+  readonly who: string;
+}
+
+const keyOf = ({ bucket, item: { requestId, index } }: Quarantined) => [bucket, requestId, index];
+
+/** Whether a decision that was begun at least ACCEPTING_MS_MAX ago, when nothing can append it any more, is in the log: it is applied soon. */
+async function isInLog(client: pg.ClientBase, record: Quarantined, begunMs: number): Promise<boolean> {
+  const times = [begunMs - ACCEPTING_MS_MAX, begunMs + 2 * ACCEPTING_MS_MAX];
+  const ids = times.map((ms) => lowestIdAt(Math.floor(ms)));
+  const { rowCount } = await client.query({ ...FIND_UNAPPLIED, values: [...keyOf(record), ...ids] });
+  return rowCount !== 0;
+}
+
+function auditDecision(
+  client: pg.ClientBase,
+  who: string,
+  what: string,
+  { item: { requestId, index, clientCode, propertyCode } }: Quarantined,
+  more: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  return recordAudit(client, { who, what, detail: { requestId, index, clientCode, propertyCode, ...more } });
+}
+
+/** The audit has an entry for each decision that was begun, so it must have one for a decision that did not take effect. */
+const VOID = "void-quarantine-decision";
+
+/**
+ * Begins a decision: commits its id and its audit entry before it is appended to the log, because a connection or a process may end at any
+ * time. Returns the id; undefined if the record was decided meanwhile.
+ */
+function beginDecision(
+  { pool, who }: Decider,
+  kind: Decision,
+  record: Quarantined,
+  reason: string | undefined,
+): Promise<string | undefined> {
+  return withTransaction(pool, async (client) => {
+    const { rows } = await client.query<{ decision: string | null; nowMs: number }>({
+      ...LOCK_QUARANTINED,
+      values: keyOf(record),
+    });
+    const [found] = rows;
+    if (found === undefined) return undefined;
+    const { decision: earlier, nowMs } = found;
+    if (earlier !== null) {
+      const begunMs = microsecondsOf(earlier) / 1_000;
+      if (nowMs - begunMs < ACCEPTING_MS_MAX || (await isInLog(client, record, begunMs))) return undefined;
+      await auditDecision(client, who, VOID, record, { decision: earlier });
+    }
+    // The id has the time of the decision, by the database's clock.
+    const decision = lowestIdAt(Math.floor(nowMs)).slice(0, 19) + randomUUID().slice(19);
+    await client.query({ ...SET_DECIDED, values: [...keyOf(record), decision] });
+    const why = reason === undefined ? {} : { reason };
+    await auditDecision(client, who, `${kind}-quarantined-record`, record, { decision, ...why });
+    return decision;
+  });
+}
+
+/** Permits another decision, because this one is not in the log. If that fails, it is found out after ACCEPTING_MS_MAX. */
+async function voidDecision({ pool, who }: Decider, record: Quarantined, decision: string): Promise<void> {
+  const voiding = withTransaction(pool, async (client) => {
+    const { rowCount } = await client.query({ ...CLEAR_DECIDED, values: [...keyOf(record), decision] });
+    if (rowCount === 1) await auditDecision(client, who, VOID, record, { decision });
+  });
+  await voiding.catch(() => undefined);
+}
 
 /**
  * Releases or discards a quarantined record by a log entry, so that a replay makes the same decision. Returns the entry's id; undefined if
- * the record was decided meanwhile, even if that decision is not applied yet: only one takes effect, and the audit has only that one.
+ * the record was decided meanwhile, even if that decision is not applied yet: only one takes effect, and the audit has only that one. Throws
+ * ServiceError `bellhop.accept.Unavailable` if the log is not available.
  */
 export async function decideQuarantined(
-  { pool, log, who }: { readonly pool: pg.Pool; readonly log: AcceptLog; readonly who: string },
+  decider: Decider,
   kind: Decision,
-  { item: { requestId, index, clientCode, propertyCode }, bucket, letter }: Quarantined,
+  record: Quarantined,
   reason?: string,
 ): Promise<string | undefined> {
-  const place = { requestId, index };
-  const key = [bucket, requestId, index];
-  return await withTransaction(pool, async (client) => {
-    const { rowCount } = await client.query({ ...LOCK_UNDECIDED, values: key });
-    if (rowCount === 0) return undefined;
-    // The transaction outlasts a slow append; else the decision would take effect without its audit entry.
-    await client.query(`set local idle_in_transaction_session_timeout = '${APPEND_MS_MAX}ms'`);
-    const entryId = await log.appendResolution({ kind, operator: who, bucket, resource: letter, ...place });
-    await client.query({ ...SET_DECIDED, values: [...key, entryId] });
-    const detail = {
-      ...place,
-      clientCode,
-      propertyCode,
-      entryId,
-      ...(reason === undefined ? {} : { reason }),
-    };
-    await recordAudit(client, { who, what: `${kind}-quarantined-record`, detail });
-    return entryId;
-  });
+  const decision = await beginDecision(decider, kind, record, reason);
+  if (decision === undefined) return undefined;
+  const { bucket, letter, item } = record;
+  const { requestId, index } = item;
+  try {
+    const target = { bucket, resource: letter, requestId, index };
+    return await decider.log.appendResolution({ kind, operator: decider.who, ...target });
+  } catch (cause) {
+    if (isSurelyNotAppended(cause)) {
+      await voidDecision(decider, record, decision);
+      throw cause;
+    }
+    throw new ServiceError("bellhop.accept.Unavailable", {
+      message: `It is unknown whether the decision was stored. If so, it is shown once it is applied; if not, another can be made in ${ACCEPTING_MS_MAX / 60_000} minutes.`,
+      cause,
+    });
+  }
 }

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import pg from "pg";
 import { derivationAdvice } from "../../src/apply/ledger/derivation.ts";
 import { replay } from "../../src/apply/replay.ts";
 import { nightEntriesOf } from "../../src/apply/state/state-schema.ts";
+import { AcceptLog } from "../../src/ingest/log/accept-log.ts";
 import { ShardMap } from "../../src/platform/db/citus/shard-groups.ts";
 import { withSession } from "../../src/platform/db/connection.ts";
 import { DISTRIBUTED_TABLES } from "../../src/platform/db/distribute.ts";
@@ -43,31 +43,110 @@ describe("quarantine and replay", () => {
       [key],
     );
 
-  test("a decision whose append takes longer than an idle transaction may is audited", async () => {
-    const requestId = await bench.accept([reservation("Q-SLOW", "2999-01-01T00:00:00Z", "x")]);
+  /** A quarantined record of its own, and what is known of the decisions on it. */
+  const held = async (key: string) => {
+    const requestId = await bench.accept([reservation(key, "2999-01-01T00:00:00Z", "x")]);
     assert.equal(await bench.outcomesOf(requestId), "q");
-    const pool = new pg.Pool(bench.database.clientConfig);
-    pool
-      .on("error", () => undefined)
-      .on("connect", (client) => {
-        client.on("error", () => undefined);
-        void client.query("set idle_in_transaction_session_timeout = 100");
-      });
-    const log = {
-      async appendResolution(resolution: Parameters<typeof bench.log.appendResolution>[0]) {
-        await bench.database.pool.query("select pg_sleep(0.3)");
-        return bench.log.appendResolution(resolution);
-      },
-    } as typeof bench.log;
-    const [quarantined] = await findQuarantined(pool, requestId, 0);
+    const [quarantined] = await findQuarantined(bench.database.pool, requestId, 0);
     assert.ok(quarantined !== undefined);
-    const entryId = await decideQuarantined({ pool, log, who: "cli:test" }, "discard", quarantined);
-    await pool.end();
-    const audited = await bench.rows<{ id: string }>(
-      "select detail ->> 'entryId' as id from bellhop.audit_entry where what = $1",
-      ["discard-quarantined-record"],
+    const { pool } = bench.database;
+    type Append = typeof bench.log.appendResolution;
+    return {
+      decide: (kind: "release" | "discard", append: Append = (of) => bench.log.appendResolution(of)) => {
+        const log = { appendResolution: append } as typeof bench.log;
+        return decideQuarantined({ pool, log, who: "cli:test" }, kind, quarantined);
+      },
+      audited: async () =>
+        (
+          await bench.rows<{ what: string }>(
+            "select what from bellhop.audit_entry where detail ->> 'requestId' = $1 order by audit_id",
+            [requestId],
+          )
+        ).map(({ what }) => what),
+      /** As if the decision under way had been begun six minutes earlier: the id has the time. */
+      age: () =>
+        bench.rows(
+          `update bellhop.quarantine set decided_by = (
+            lpad(to_hex(('x' || lpad(left(replace(decided_by::text, '-', ''), 12), 16, '0'))::bit(64)::bigint - 360000), 12, '0')
+            || right(replace(decided_by::text, '-', ''), 20)
+          )::uuid where request_id = $1 and decided_by is not null`,
+          [requestId],
+        ),
+      row: async () =>
+        (
+          await bench.rows<{ state: string; decided: boolean }>(
+            "select state, decided_by is not null as decided from bellhop.quarantine where request_id = $1",
+            [requestId],
+          )
+        )[0],
+    };
+  };
+  const DISCARD = "discard-quarantined-record";
+  const RELEASE = "release-quarantined-record";
+  const VOID = "void-quarantine-decision";
+
+  test("a decision is audited although every other connection ends after its append", async () => {
+    const { decide, audited } = await held("Q-CUT");
+    const entryId = await decide("discard", async (resolution) => {
+      const appended = await bench.log.appendResolution(resolution);
+      await withSession(bench.database.clientConfig, "test", (client) =>
+        client.query(`select pg_terminate_backend(pid) from pg_stat_activity
+          where datname = current_database() and state like 'idle in transaction%' and pid <> pg_backend_pid()`),
+      );
+      return appended;
+    });
+    assert.equal(await bench.outcomesOf(entryId ?? ""), "x");
+    assert.deepEqual(await audited(), [DISCARD]);
+  });
+
+  test("a decision whose append has an unknown outcome is the only one if the log has it", async () => {
+    const { decide, audited, age, row } = await held("Q-LOST");
+    await bench.stopApplier();
+    try {
+      let entryId = "";
+      const lost = decide("discard", async (resolution) => {
+        entryId = await bench.log.appendResolution(resolution);
+        throw new Error("Connection terminated unexpectedly");
+      });
+      await assert.rejects(lost, /unknown whether the decision was stored/);
+      assert.equal(await decide("release"), undefined);
+      // The log shows it, however late that is.
+      await age();
+      assert.equal(await decide("release"), undefined);
+      assert.deepEqual(await audited(), [DISCARD]);
+      bench.startApplier();
+      assert.equal(await bench.outcomesOf(entryId), "x");
+      assert.deepEqual(await row(), { state: "d", decided: false });
+    } finally {
+      await bench.stopApplier();
+      bench.startApplier();
+    }
+  });
+
+  test("a decision that was begun and never appended makes way for another, and the audit says so", async () => {
+    const { decide, audited, age } = await held("Q-NEVER");
+    await assert.rejects(
+      decide("discard", () => Promise.reject(new Error("Connection terminated unexpectedly"))),
+      /another can be made in 5 minutes/,
     );
-    assert.deepEqual(audited, [{ id: entryId }]);
+    assert.equal(await decide("release"), undefined);
+    await age();
+    const entryId = await decide("discard");
+    assert.equal(await bench.outcomesOf(entryId ?? ""), "x");
+    assert.deepEqual(await audited(), [DISCARD, VOID, DISCARD]);
+  });
+
+  test("a decision that the log surely refused makes way at once", async () => {
+    const { decide, audited } = await held("Q-REFUSED");
+    const closed = await AcceptLog.open(bench.database.clientConfig, 1, {});
+    await closed.close();
+    await assert.rejects(
+      decide("release", (of) => closed.appendResolution(of)),
+      /not confirmed/,
+    );
+    const entryId = await decide("discard");
+    assert.equal(await bench.outcomesOf(entryId ?? ""), "x");
+    assert.deepEqual(await audited(), [RELEASE, VOID, DISCARD]);
   });
 
   test("holds a record from the future until it is released, once", async () => {

@@ -305,6 +305,15 @@ function unavailable(cause: unknown, retryAfterSeconds = RETRY_AFTER_SECONDS): S
   return new ServiceError("bellhop.accept.Unavailable", { cause, retryAfterSeconds });
 }
 
+/** The cause of an append that was refused before anything was written. */
+class NotAppended extends Error {}
+
+/** Whether a failed append wrote nothing. Otherwise its outcome is unknown. */
+export function isSurelyNotAppended(error: unknown): boolean {
+  if (!(error instanceof ServiceError)) return isDataError(error);
+  return error.cause instanceof NotAppended || error.cause instanceof BucketsMoving;
+}
+
 function bucketsOf({ entries }: PendingAppend): number[] {
   return entries.map(({ bucket }) => bucket);
 }
@@ -487,7 +496,8 @@ class WriterGroup {
   }
 
   #refuseWaiting(cause: unknown): void {
-    for (const waiting of this.#waiting.splice(0)) waiting.reject(unavailable(cause));
+    const refusal = new NotAppended("The append was waiting when the last log writer ended.", { cause });
+    for (const waiting of this.#waiting.splice(0)) waiting.reject(unavailable(refusal));
     this.#waitingBytes = 0;
   }
 }
@@ -548,7 +558,7 @@ export class AcceptLog {
   async append(submission: Submission): Promise<Acceptance> {
     // Packing reduces a batch to about an eighth. On Citus its server is known only afterwards.
     if (this.#servers === undefined && !this.#first.hasRoom(submission.body.length / 8))
-      throw unavailable(new Error("The accept queue is full or no log writer is open."));
+      throw unavailable(new NotAppended("The accept queue is full or no log writer is open."));
     const append = entriesOf(submission);
     // An uncompressed chunk may be a view of the body.
     if (append.entries.every(({ body }) => body?.buffer !== submission.body.buffer))
@@ -574,7 +584,7 @@ export class AcceptLog {
   async #enqueue(append: PendingAppend): Promise<Flushed> {
     const group = this.#groupOf(append);
     if (!group.hasRoom(append.bytes))
-      throw unavailable(new Error("The accept queue is full or no log writer is open."));
+      throw unavailable(new NotAppended("The accept queue is full or no log writer is open."));
     return group.enqueue(append);
   }
 
@@ -582,7 +592,8 @@ export class AcceptLog {
     if (this.#servers === undefined) return this.#first;
     const { known } = this.#servers;
     const buckets = bucketsOf(append);
-    if (known.isMoving(buckets)) throw unavailable(new Error("Its shard is being moved."), MOVING_SECONDS);
+    if (known.isMoving(buckets))
+      throw unavailable(new NotAppended("Its shard is being moved."), MOVING_SECONDS);
     const server = known.having(buckets, append.idempotency !== null);
     return server === undefined ? this.#first : this.#groupAt(server);
   }

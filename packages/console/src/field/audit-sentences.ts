@@ -29,6 +29,7 @@ const SENTENCES: Readonly<Record<string, string>> = {
 
   "release-quarantined-record": "released {count|a quarantined record|quarantined records} of {property}",
   "discard-quarantined-record": "discarded {count|a quarantined record|quarantined records} of {property}",
+  "void-quarantine-decision": "found that a decision on a record of {property} had not taken effect",
   "set-setting": "set {name} of {property} to {after}",
   "unset-setting": "reset {name} of {property} from {before}",
   "map-status":
