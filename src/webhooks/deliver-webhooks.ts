@@ -34,6 +34,7 @@ const TIDY_MS = 60_000;
 const AT_ONCE_MAX = 256;
 /** Limit for failing endpoints, so that they cannot delay others. */
 const FAILING_AT_ONCE_MAX = 64;
+/** Clients take turns (find-due-messages.sql), so that those with many slow endpoints cannot delay others. */
 const OF_CLIENT_AT_ONCE_MAX = 16;
 const OF_ENDPOINT_AT_ONCE_MAX = 4;
 
@@ -138,7 +139,8 @@ export class WebhookDeliverer {
 
   async #deliver(shards: readonly number[]): Promise<void> {
     if (this.#underWay.size >= AT_ONCE_MAX) return;
-    const values = [shards, [...this.#underWay.keys()], OF_ENDPOINT_AT_ONCE_MAX, AT_ONCE_MAX];
+    const bounds = [OF_ENDPOINT_AT_ONCE_MAX, AT_ONCE_MAX, OF_CLIENT_AT_ONCE_MAX];
+    const values = [shards, [...this.#underWay.keys()], ...bounds];
     const { rows } = await this.#options.pool.query<DueMessage>({ ...FIND_DUE, values });
     for (const due of rows) if (this.#hasRoomFor(due)) this.#begin(due);
   }

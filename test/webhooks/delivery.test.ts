@@ -57,7 +57,11 @@ after(async () => {
 });
 
 /** A node that does nothing but deliver. */
-function startNode(plan: RetryPlan = QUICK, owner = "test"): WebhookDeliverer & { failures: unknown[] } {
+function startNode(
+  plan: RetryPlan = QUICK,
+  owner = "test",
+  tryMsMax = 15_000,
+): WebhookDeliverer & { failures: unknown[] } {
   const failures: unknown[] = [];
   const node = new WebhookDeliverer({
     clientConfig: database.clientConfig,
@@ -66,24 +70,34 @@ function startNode(plan: RetryPlan = QUICK, owner = "test"): WebhookDeliverer & 
     plan,
     owner,
     cursorSecret: async () => ({ key: Buffer.alloc(32), epoch: 0 }),
-    send: { rules, resolve: resolveByDns },
+    send: { rules, resolve: resolveByDns, tryMsMax },
     events: { tried: () => undefined, failed: (error) => void failures.push(error) },
   });
   return Object.assign(node, { failures });
 }
 
-async function newEndpoint(path: string): Promise<string> {
+async function newClient(): Promise<string> {
   const clientId = randomUUID();
   await database.pool.query(
     "insert into bellhop.client (client_id, name, scopes, changed_epoch) values ($1, 'Partner', '{read}', 0)",
     [clientId],
   );
+  return clientId;
+}
+
+async function newEndpoint(path: string, ofClient?: string): Promise<string> {
+  const clientId = ofClient ?? (await newClient());
   const url = `http://127.0.0.1:${receiver.port}${path}`;
   return (await addWebhook(admin, clientId, { url, events: ["request.applied"] })).endpoint.endpointId;
 }
 
-async function enqueue(endpointId: string, count: number): Promise<string[]> {
-  const messages = Array.from({ length: count }, (_, number) => ({
+/** Queues messages, those of several endpoints at once. */
+async function enqueue(of: string | readonly string[], count: number): Promise<string[]> {
+  const endpointIds = typeof of === "string" ? [of] : of;
+  const numbered = endpointIds.flatMap((endpointId) =>
+    Array.from({ length: count }, (_, number) => ({ endpointId, number })),
+  );
+  const messages = numbered.map(({ endpointId, number }) => ({
     messageId: randomUUID(),
     endpointId,
     event: "request.applied" as const,
@@ -422,6 +436,41 @@ describe("one receiver", () => {
     receiver.answer = accept;
     for (const release of held) release();
     await until(() => at("/stuck").length === 100, 60_000);
+    await node.stop();
+    assert.deepEqual(node.failures, []);
+  });
+
+  test("clients with many stuck endpoints do not delay the others: clients take turns", async () => {
+    const held: (() => void)[] = [];
+    receiver.answer = (message, response) => {
+      if (message.path === "/stuck-client") held.push(() => response.writeHead(204).end());
+      else accept(message, response);
+    };
+    const addStuck = async (clients: number) => {
+      const stuck: string[] = [];
+      for (let client = 0; client < clients; client += 1) {
+        const clientId = await newClient();
+        for (let number = 0; number < 10; number += 1)
+          stuck.push(await newEndpoint("/stuck-client", clientId));
+      }
+      await enqueue(stuck, 8);
+    };
+    const other = await newEndpoint("/other");
+    await addStuck(7);
+    const node = startNode(QUICK, "test", 120_000);
+    await until(() => held.length >= 7 * 16, 60_000);
+    await enqueue(other, 1);
+    await until(() => at("/other").length === 1, 60_000);
+    // Further clients take all that a node tries at once, each at least some.
+    await addStuck(13);
+    await until(() => held.length >= 256, 60_000);
+    const tried = held.length;
+    await enqueue(other, 1);
+    held.pop()?.();
+    await until(() => at("/other").length === 2, 60_000);
+    assert.equal(at("/stuck-client").length, tried, "the client with nothing in progress was next");
+    receiver.answer = accept;
+    for (const release of held) release();
     await node.stop();
     assert.deepEqual(node.failures, []);
   });

@@ -1,25 +1,41 @@
--- At most $4 due messages of the endpoints in shards $1, except the messages $2 (in progress): the longest due first, at most $3 per
--- endpoint, one of a failing endpoint, healthy endpoints first. Not due: a ReplyTo message whose origin has been removed from the client's
--- list, and changes without the scope read. A test is due in any state of its endpoint.
-select
-  due.message_id as "messageId", endpoint.endpoint_id as "endpointId", endpoint.client_id as "clientId",
-  endpoint.failures
-from bellhop.webhook_endpoint as endpoint
-join bellhop.client as client on client.client_id = endpoint.client_id
-cross join lateral (
-  select message.message_id, message.next_try_at
+-- At most $4 due messages of the endpoints in shards $1, except the messages $2 (in progress). Not due: a ReplyTo message whose origin has
+-- been removed from the client's list, and changes without the scope read. A test is due in any state of its endpoint.
+-- Clients take turns, the one with the fewest in progress first: at most $5 of a client in progress, of which at most $3 of an endpoint, and
+-- one of a failing endpoint. Within a turn healthy endpoints come first, then the longest due. More of a client are not returned, because
+-- they would take the places of others'.
+with running as (
+  select endpoint.endpoint_id, endpoint.client_id, count(*) as tries
   from bellhop.webhook_message as message
-  where message.endpoint_id = endpoint.endpoint_id and message.dead_at is null
-    and message.next_try_at <= clock_timestamp() and message.message_id <> all ($2::uuid[])
-    and (message.event <> 'changes.available' or 'read' = any (client.scopes))
-    and (
-      message.event = 'webhook.test'
-      or (endpoint.paused_at is null and coalesce(endpoint.not_before <= clock_timestamp(), true))
-    )
-  order by message.next_try_at
-  limit case when endpoint.failures > 0 then 1 else $3 end
-) as due
-where endpoint.shard = any ($1::smallint[]) and client.revoked_at is null
-  and (endpoint.kind = 'w' or endpoint.url = any (client.reply_to_origins))
-order by endpoint.failures > 0, due.next_try_at
+  join bellhop.webhook_endpoint as endpoint on endpoint.endpoint_id = message.endpoint_id
+  where message.message_id = any ($2::uuid[])
+  group by endpoint.endpoint_id
+)
+select "messageId", "endpointId", "clientId", failures
+from (
+  select
+    due.message_id as "messageId", endpoint.endpoint_id as "endpointId", endpoint.client_id as "clientId",
+    endpoint.failures, due.next_try_at,
+    coalesce((select sum(tries) from running where running.client_id = endpoint.client_id), 0)
+      + row_number() over (partition by endpoint.client_id order by endpoint.failures > 0, due.next_try_at) as turn
+  from bellhop.webhook_endpoint as endpoint
+  join bellhop.client as client on client.client_id = endpoint.client_id
+  left join running on running.endpoint_id = endpoint.endpoint_id
+  cross join lateral (
+    select message.message_id, message.next_try_at
+    from bellhop.webhook_message as message
+    where message.endpoint_id = endpoint.endpoint_id and message.dead_at is null
+      and message.next_try_at <= clock_timestamp() and message.message_id <> all ($2::uuid[])
+      and (message.event <> 'changes.available' or 'read' = any (client.scopes))
+      and (
+        message.event = 'webhook.test'
+        or (endpoint.paused_at is null and coalesce(endpoint.not_before <= clock_timestamp(), true))
+      )
+    order by message.next_try_at
+    limit greatest(case when endpoint.failures > 0 then 1 else $3 end - coalesce(running.tries, 0), 0)
+  ) as due
+  where endpoint.shard = any ($1::smallint[]) and client.revoked_at is null
+    and (endpoint.kind = 'w' or endpoint.url = any (client.reply_to_origins))
+) as due_of_clients
+where turn <= $5
+order by turn, failures > 0, next_try_at
 limit $4
