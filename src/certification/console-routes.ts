@@ -4,6 +4,7 @@ import { adminOf, type ConsoleParts } from "../console/console-parts.ts";
 import { type Asked, addChange, addQuestion, type Form, pagingOf } from "../console/console-routes.ts";
 import { AuthInputError } from "../identity/admin.ts";
 import { clientsWithin } from "../identity/client-admin.ts";
+import type { OperatorSession } from "../identity/operators.ts";
 import { type Grant, parseGrant, writeScopeOf } from "../identity/permissions.ts";
 import { ConsoleError } from "../platform/errors/console-registry.ts";
 import type { Page } from "../platform/http/answers.ts";
@@ -43,10 +44,11 @@ async function requireOne(
 async function reportOf(
   { context: { pool, wireNotes } }: ConsoleParts<CertificationContext>,
   certification: Certification,
+  { scope }: OperatorSession,
   since?: string,
 ): Promise<Report> {
   await wireNotes.settled();
-  return readReport(pool, certification, { since });
+  return readReport(pool, certification, { since, within: scope.isEverything ? undefined : scope });
 }
 
 async function describe(
@@ -55,7 +57,7 @@ async function describe(
   since?: string,
 ): Promise<CertificationAnswer> {
   const certification = await requireOne(parts, asked);
-  const { verdict, steps, observed, evidence } = await reportOf(parts, certification, since);
+  const { verdict, steps, observed, evidence } = await reportOf(parts, certification, asked.operator, since);
   const linked = steps.map((step) => ({ ...step, docs: DOCS.get(step.step) ?? "" }));
   return { ...itemOf(certification), verdict, steps: linked, observed, evidence };
 }
@@ -111,7 +113,7 @@ export function addCertificationRoutes(
   );
   addQuestion(scope, reporting, "read-data", `${one}/report`, ["since"], async (asked) => {
     const certification = await requireOne(parts, asked);
-    const report = await reportOf(parts, certification, asked.query.timestamp("since"));
+    const report = await reportOf(parts, certification, asked.operator, asked.query.timestamp("since"));
     const name = `certification-${certification.certificationId}.html`;
     asked.reply.header("content-disposition", `attachment; filename="${name}"`);
     return asked.reply.type("text/html; charset=utf-8").send(htmlOf(report));

@@ -5,9 +5,15 @@ import { isUtcTimestamp, microsecondTimestamp } from "#contract/walk-value.ts";
 import { namedStatement } from "../platform/db/statement.ts";
 import { readInstant } from "../platform/http/instant.ts";
 import { wholePage } from "../query/bounded-scan.ts";
-import { findRecordsOf, listRequestRecords, type RecordOfRequest } from "../query/list-request-records.ts";
+import {
+  findRecordsOf,
+  listRequestRecords,
+  type PropertyTest,
+  type RecordOfRequest,
+} from "../query/list-request-records.ts";
 import { findRequests } from "../query/list-requests.ts";
 import { loadRecords } from "../query/load-records.ts";
+import type { PropertyCodes } from "../query/property.ts";
 import type { RequestSummary } from "../query/request-summary.ts";
 import type { Certification } from "./certification.ts";
 import { textOf } from "./fields.ts";
@@ -51,12 +57,14 @@ export interface EvidenceSpan {
   readonly since?: string | undefined;
   /** Default and latest: now, or when the certification ended. */
   readonly until?: string | undefined;
+  /** Only records, requests and backfills of these properties: an operator's, as the client may have had grants of others. */
+  readonly within?: PropertyTest | undefined;
 }
 
 async function readEvidence(
   pool: pg.Pool,
   certification: Certification,
-  { since, until }: EvidenceSpan = {},
+  { since, until, within }: EvidenceSpan = {},
 ): Promise<Evidence> {
   const { certificationId, clientId, openedAt, endsAt, isOpen } = certification;
   const from = since === undefined || since < openedAt ? openedAt : since;
@@ -64,6 +72,8 @@ async function readEvidence(
   const { requests, isWhole } = await newestRequests(pool, clientId, from, to);
   const values = [certificationId, from, to ?? null];
   const { rows: events } = await pool.query<NotedEvent>({ ...LIST_EVENTS, values });
+  const isWithin = ({ clientCode, propertyCode }: PropertyCodes) =>
+    within?.permits(clientCode, propertyCode) !== false;
   const records: SeenRecord[] = [];
   let bytes = 0;
   let isAll = isWhole;
@@ -75,17 +85,22 @@ async function readEvidence(
     }
     const seen = await recordsOf(pool, clientId, request);
     bytes += seen.bytes;
-    records.push(...seen.records.toReversed());
+    records.push(...seen.records.filter(isWithin).toReversed());
   }
+  const own = Map.groupBy(records, ({ requestId }) => requestId);
+  const recordsIn = ({ requestId, counts }: RequestSummary) =>
+    within === undefined ? counts.records : (own.get(requestId)?.length ?? 0);
+  const seenRequests = requests.map((request) => {
+    const { requestId, receivedAt, resource } = request;
+    return { requestId, receivedAt, resource, records: recordsIn(request) };
+  });
   return {
     certification,
     from,
-    requests: requests.map(({ requestId, receivedAt, resource, counts }) => {
-      return { requestId, receivedAt, resource, records: counts.records };
-    }),
+    requests: seenRequests.filter(({ records: count }) => count > 0),
     records: await withMappings(pool, records.toReversed()),
     events,
-    backfills: await closedBackfills(pool, [clientId, from, to ?? null]),
+    backfills: (await closedBackfills(pool, [clientId, from, to ?? null])).filter(isWithin),
     isWhole: isAll,
   };
 }
@@ -108,14 +123,19 @@ async function withMappings(pool: pg.Pool, records: readonly SeenRecord[]): Prom
   });
 }
 
-async function closedBackfills(pool: pg.Pool, values: readonly unknown[]): Promise<SeenBackfill[]> {
+type StatedBackfill = Pick<SeenBackfill, "complete" | "resources"> & PropertyCodes;
+
+async function closedBackfills(
+  pool: pg.Pool,
+  values: readonly unknown[],
+): Promise<(SeenBackfill & PropertyCodes)[]> {
   const { rows } = await pool.query<{ backfillId: string; statement: string; hash: string }>({
     ...LIST_CLOSED_BACKFILLS,
     values: [...values],
   });
   return rows.map(({ backfillId, statement, hash }) => {
-    const { complete, resources } = JSON.parse(statement) as Pick<SeenBackfill, "complete" | "resources">;
-    return { backfillId, complete, resources, hash };
+    const { complete, resources, clientCode, propertyCode } = JSON.parse(statement) as StatedBackfill;
+    return { backfillId, complete, resources, hash, clientCode, propertyCode };
   });
 }
 

@@ -23,7 +23,7 @@ const EMAIL_CHARACTERS_MAX = 255;
 
 /** Adds the routes for managing operators. An admin cannot see operators with more grants than their own. */
 export function addOperatorRoutes(scope: FastifyInstance, parts: ConsoleParts): void {
-  const { pool } = parts.context;
+  const { pool, hashing } = parts.login;
   /** An OperatorsAnswer; JSON serializes its dates as strings. */
   const describe = async ({ operator }: Pick<Form, "operator">) => ({
     items: (await operatorsWithin(pool, operator.scope)).map(({ passwordChangedAt: _, ...one }) => one),
@@ -37,7 +37,7 @@ export function addOperatorRoutes(scope: FastifyInstance, parts: ConsoleParts): 
     const email = form.body.text("email", EMAIL_CHARACTERS_MAX);
     const password = email === undefined ? newPassword() : null;
     const rights = { role, grants: form.body.texts("grants") ?? [], email };
-    await createOperator({ pool, who: form.who }, name, password ?? undefined, rights);
+    await createOperator({ pool, who: form.who, hashing }, name, password ?? undefined, rights);
     return { name, password } satisfies OperatorPasswordAnswer;
   });
   /** A change of another operator. Admins cannot change their own account, so they cannot lock themselves out. */
@@ -52,7 +52,7 @@ export function addOperatorRoutes(scope: FastifyInstance, parts: ConsoleParts): 
         throw new ConsoleError("bellhop.console.Conflict", {
           message: "You cannot change your own account here. Ask another admin, or use `bellhop operator`.",
         });
-      return (await work({ pool, who: form.who }, name, form)) ?? describe(form);
+      return (await work({ pool, who: form.who, hashing }, name, form)) ?? describe(form);
     });
   change("set", ["role", "grants", "shown"], (admin, name, { body }) => {
     const role = body.text("role");

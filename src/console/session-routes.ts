@@ -87,7 +87,7 @@ async function changePassword(parts: ConsoleParts, version: string, form: Form):
   const { body, operator, who } = form;
   const password = body.requiredText("password", PASSWORD_CHARACTERS_MAX);
   await requirePassword(parts, form);
-  await setOperatorPassword({ pool: parts.context.pool, who }, operator.name, password, operator.id);
+  await setOperatorPassword({ ...parts.login, who }, operator.name, password, operator.id);
   return describe(parts, version, operator);
 }
 

@@ -5,6 +5,7 @@ import { namedStatement, readStatement, type Statement } from "../platform/db/st
 import { withTransaction } from "../platform/db/transaction.ts";
 import { ConsoleError } from "../platform/errors/console-registry.ts";
 import { NotFoundError } from "../platform/errors/operator-error.ts";
+import type { Semaphore } from "../platform/runtime/semaphore.ts";
 import { AuthInputError, demand, demandUnchanged, isWhole } from "./admin.ts";
 import { recordAudit } from "./audit.ts";
 import type { OperatorItem } from "./console-answers.ts";
@@ -58,6 +59,8 @@ export type OperatorSummary = Row<OperatorItem> & { readonly passwordChangedAt: 
 export interface OperatorAdmin {
   readonly pool: Pool;
   readonly who: string;
+  /** In a service: hashes new passwords in turn with those of logins (`LoginParts`). */
+  readonly hashing?: Semaphore;
 }
 
 const OPERATORS_LISTED_MAX = 1_000;
@@ -101,7 +104,7 @@ export async function createOperator(
   const role = rights.role ?? (isFirst ? "admin" : undefined);
   demand(role !== undefined, `Name the operator's role: ${ROLES.join(", ")}.`);
   const grants = checkOperatorGrants(rights.grants ?? (isFirst ? [EVERYTHING] : []));
-  const hash = password === undefined ? null : await hashPassword(password);
+  const hash = password === undefined ? null : await hashInTurn(admin, password);
   const other = email === null ? "" : ", or one with this email";
   await changeOperator(admin, name, {
     what: "create-operator",
@@ -271,7 +274,7 @@ export async function setOperatorPassword(
   except?: string,
 ): Promise<void> {
   checkNewPassword(password, name);
-  const values = [await hashPassword(password)];
+  const values = [await hashInTurn(admin, password)];
   const change = { what: "set-operator-password", statement: SET_PASSWORD, values };
   await changeOperator(admin, name, { ...change, endsSessions: true, except });
 }
@@ -434,6 +437,11 @@ export function checkNewPassword(password: string, name: string): void {
 /** Whether the text has the form of a password, so that hashing it is worthwhile. */
 export function looksLikePassword(text: string): boolean {
   return text !== "" && text.length <= 2 * PASSWORD_CHARACTERS_MAX && text.isWellFormed();
+}
+
+/** Operators take turns, and client networks at logins. Throws SemaphoreFull. */
+function hashInTurn({ hashing, who }: OperatorAdmin, password: string): Promise<string> {
+  return hashing === undefined ? hashPassword(password) : hashing.run(() => hashPassword(password), who);
 }
 
 /** The salted hash of a password as stored: `scrypt$15$8$3$<salt>$<key>`. */

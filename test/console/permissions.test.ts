@@ -1,11 +1,18 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { openCertification } from "../../src/certification/certification.ts";
+import type { CertificationAnswer } from "../../src/certification/console-answers.ts";
 import type { AuditItem, ClientAnswer, OperatorsAnswer } from "../../src/identity/console-answers.ts";
-import { createOperator, removeOperator, setOperatorRights } from "../../src/identity/operators.ts";
+import {
+  createOperator,
+  removeOperator,
+  setOperatorPassword,
+  setOperatorRights,
+} from "../../src/identity/operators.ts";
 import { isAllowed, type Permission, permissionsOf, ROLES, type Role } from "../../src/identity/roles.ts";
 import type { AttentionAnswer, IntakeAnswer, SearchAnswer } from "../../src/insight/console/answers.ts";
 import type { Page } from "../../src/platform/http/answers.ts";
+import { Semaphore, SemaphoreFull } from "../../src/platform/runtime/semaphore.ts";
 import type { RequestAnswer, RequestItem } from "../../src/query/console/answers.ts";
 import { consoleRoutes } from "../hostile/flood-routes.ts";
 import { asBackfill, post } from "../support/backfill-fixture.ts";
@@ -516,6 +523,35 @@ describe("two tenants", () => {
     assert.equal((await second.admin.get(`requests/${mixedId}/records/1`)).status, 200);
   });
 
+  test("of a certification, each sees only the records of their own properties", async () => {
+    const [first, second] = pair();
+    const grants = [first, second].map(({ code }) => ({ clientCode: code, propertyCode: "*" }));
+    const client = await service.newClient({ name: "Sent for both", grants });
+    const internals = service.service.authenticator.internals;
+    const { certificationId } = await openCertification({ internals, who: "cli:test" }, client.clientId);
+    for (const { code } of [first, second]) {
+      const cancelled = { ...reservation(`CANCELLED-${code}`, PAST), clientCode: code, status: "Cancelled" };
+      await apply(service, "reservations", [cancelled], { as: client });
+    }
+    await everything.change(`clients/${client.clientId}/update`, { removeGrants: grants.slice(1) });
+    const path = `certifications/${certificationId}`;
+    const whole = await everything.read<CertificationAnswer>(path);
+    const seen = await first.admin.read<CertificationAnswer>(path);
+    assert.deepEqual(
+      [whole, seen].map(({ observed }) => [observed.batches, observed.records]),
+      [
+        [2, 2],
+        [1, 1],
+      ],
+    );
+    const report = await first.admin.get(`${path}/report`);
+    for (const text of [JSON.stringify(seen), report.text]) {
+      assert.match(text, /CANCELLED-FIRST/);
+      assert.doesNotMatch(text, /CANCELLED-SECOND/);
+    }
+    assert.match(JSON.stringify(whole), /CANCELLED-SECOND|And 1 more like it/);
+  });
+
   test("no admin gives what the admin has not, nor changes themselves", async () => {
     const [first, second] = pair();
     const grants = [{ clientCode: second.code, propertyCode: "*" }];
@@ -567,6 +603,18 @@ describe("two tenants", () => {
     const taken = await first.admin.post("operators/mail-two/account", { email: "Mail-One@hotel.example" });
     assert.equal(taken.status, 422, taken.text);
     assert.match(taken.text, /Another operator already has this account/);
+  });
+
+  test("a new password is hashed in turn with those of logins", async () => {
+    await addOperator(service, "rehashed", { role: "viewer", grants: ["FIRST/*"] });
+    const hashing = new Semaphore(1, 0);
+    const admin = { pool: service.pool, who: "cli:test", hashing };
+    await hashing.run(async () => {
+      await assert.rejects(setOperatorPassword(admin, "rehashed", PASSWORD), SemaphoreFull);
+      const rights = { role: "viewer", grants: ["FIRST/*"] } as const;
+      await assert.rejects(createOperator(admin, "not-hashed", PASSWORD, rights), SemaphoreFull);
+    });
+    await setOperatorPassword(admin, "rehashed", PASSWORD);
   });
 
   test("the audit names the author's role at that time", async () => {
