@@ -57,10 +57,15 @@ const PROPERTIES_READ_MAX = 100;
 /** How long cached status mappings are used. */
 const MAPPING_AGE_MS_MAX = 5_000;
 const PROPERTIES_REMEMBERED_MAX = 20_000;
-/** Of all remembered properties: 75 MB if each code is as long as possible. */
-const ROOM_TYPES_REMEMBERED_MAX = 250_000;
+/** Memory of the room types of all remembered properties: a million usual codes. */
+const REMEMBERED_BYTES_MAX = 64 * 1_048_576;
+/** Of a code in a set, besides its characters. */
+const CODE_BYTES = 48;
+const bytesOfCode = (code: string) => CODE_BYTES + 2 * code.length;
 /** A hotel has tens of room types. From this limit on the field holds something else: no more are stored, and none is unknown. */
-export const ROOM_TYPES_MAX = 300;
+const ROOM_TYPES_MAX = 300;
+/** Stands for the room types of each property with so many, which nothing compares. No code has a NUL. */
+const TOO_MANY = new Set(Array.from({ length: ROOM_TYPES_MAX }, (_, at) => `\0${at}`));
 
 /** Caches `knownStatus`: folding the status of each record would dominate the cost of warnings. */
 const STATUSES_REMEMBERED_MAX = 1_000;
@@ -96,8 +101,7 @@ export class ContextWarnings {
   readonly #pool: pg.Pool;
   readonly #client: pg.ClientBase;
   readonly #roomTypes = new Map<number, Set<string>>();
-  /** The number of room types of all properties. */
-  #remembered = 0;
+  #rememberedBytes = 0;
   readonly #mappings = new Map<string, CachedMapping>();
   #named: { bucket: number; property_id: number; room_type_code: string }[] = [];
 
@@ -142,7 +146,7 @@ export class ContextWarnings {
         allKnown = known.size < ROOM_TYPES_MAX;
         if (!allKnown) break;
         known.add(code);
-        this.#remembered += 1;
+        this.#rememberedBytes += bytesOfCode(code);
         this.#named.push({ bucket: of.bucket, property_id: of.propertyId, room_type_code: code });
       }
       return { warnings, warningFree: warnings.count === 0 && allKnown ? "always" : "no" };
@@ -191,7 +195,7 @@ export class ContextWarnings {
 
   #forgetRoomTypes(): void {
     this.#roomTypes.clear();
-    this.#remembered = 0;
+    this.#rememberedBytes = 0;
   }
 
   async #loadRoomTypes(properties: ReadonlyMap<number, RecordKey>): Promise<void> {
@@ -199,7 +203,7 @@ export class ContextWarnings {
     if (missing.length === 0) return;
     const isFull =
       this.#roomTypes.size + missing.length > PROPERTIES_REMEMBERED_MAX ||
-      this.#remembered > ROOM_TYPES_REMEMBERED_MAX;
+      this.#rememberedBytes > REMEMBERED_BYTES_MAX;
     if (isFull) {
       this.#forgetRoomTypes();
       missing = [...properties.values()];
@@ -215,9 +219,15 @@ export class ContextWarnings {
       [of.map(({ bucket }) => bucket), of.map(({ propertyId }) => propertyId), ROOM_TYPES_MAX],
       of,
     );
-    for (const { propertyId } of of) this.#roomTypes.set(propertyId, new Set());
-    for (const { property_id, room_type_code } of rows) this.#roomTypes.get(property_id)?.add(room_type_code);
-    this.#remembered += rows.length;
+    const named = Map.groupBy(rows, ({ property_id }) => property_id);
+    for (const { propertyId } of of) {
+      const codes = (named.get(propertyId) ?? []).map(({ room_type_code }) => room_type_code);
+      if (codes.length >= ROOM_TYPES_MAX) this.#roomTypes.set(propertyId, TOO_MANY);
+      else {
+        this.#roomTypes.set(propertyId, new Set(codes));
+        for (const code of codes) this.#rememberedBytes += bytesOfCode(code);
+      }
+    }
   }
 
   async #loadMapping(clientCode: string): Promise<void> {

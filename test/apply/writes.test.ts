@@ -4,7 +4,7 @@ import pg from "pg";
 import { UnreadableRecord, UnstorableFact } from "#contract/parsed-spans.ts";
 import { readRecord } from "#contract/read-record.ts";
 import { applyIsolatingBadRecords } from "../../src/apply/apply-parts.ts";
-import { ApplyMemory, ContextWarnings, ROOM_TYPES_MAX } from "../../src/apply/apply-records.ts";
+import { ApplyMemory, ContextWarnings } from "../../src/apply/apply-records.ts";
 import { openStateSession, planByKeys } from "../../src/apply/state/look-up.ts";
 import type { ApplicableRecord } from "../../src/apply/state/record.ts";
 import { writeCurrent } from "../../src/apply/state/write-versions.ts";
@@ -260,7 +260,7 @@ test("room types are read a hundred properties at a time, and forgotten once the
       if (name !== "known-room-types" || values === undefined) return { rows: [], rowCount: 0 };
       read.push(values[1].length);
       const rows = values[1].flatMap((property_id) =>
-        Array.from({ length: ROOM_TYPES_MAX }, (_, n) => ({ property_id, room_type_code: `R${n}` })),
+        Array.from({ length: 299 }, (_, n) => ({ property_id, room_type_code: `R${n}`.padEnd(128) })),
       );
       return { rows, rowCount: rows.length };
     },
@@ -277,7 +277,7 @@ test("room types are read a hundred properties at a time, and forgotten once the
   assert.deepEqual(read.splice(0), []);
   await ask(250, 600);
   read.length = 0;
-  // 850 properties with 300 each are more than are kept.
+  // 850 properties with 299 long codes each are more than are kept.
   await ask(1_000, 1);
   await ask(0, 1);
   assert.deepEqual(read, [1, 1]);
