@@ -8,16 +8,15 @@ import type { Asked, Insight, InsightResult } from "./insight.ts";
 import { readNightDetails } from "./night-details.ts";
 import { differencesAround, listedAround, pickedUpOf } from "./night-differences.ts";
 import { NIGHT_RESERVATION_FIELDS, type NightReservation, readNightReservations } from "./night-rooms.ts";
-import { laidOutOf } from "./paging.ts";
+import { LAID_OUT_MAX, laidOutOf } from "./paging.ts";
 import { NIGHT_PARAMETERS } from "./parameters.ts";
 import { pointInTimeOf, QuestionTooLarge } from "./question.ts";
 import { NIGHT_EXAMPLE, NIGHT_FIELDS, NIGHT_ROOM_TYPES_MAX, NightSums, reconcile } from "./reconciliation.ts";
 import { readWithheldRecords } from "./withheld-records.ts";
 
-const NIGHTS_AROUND = 31;
+/** Nights around that are compared: fewer if they expand to too many rows. */
+const NIGHTS_AROUND = [31, 7, 0];
 const FINDINGS_MAX = 100;
-/** Maximum rows that the surrounding nights may expand to. */
-const LAID_OUT_MAX = 500_000;
 
 const FIELDS = {
   ...NIGHT_FIELDS,
@@ -30,20 +29,26 @@ export type NightReconciliation = ValuesOf<typeof FIELDS> & {
   readonly reservations: readonly NightReservation[];
 };
 
+/** The widest window around a night that may be expanded. Throws QuestionTooLarge if even the night alone may not. */
+async function windowAround({ client, question: { property } }: Asked, stayDate: string) {
+  for (const around of NIGHTS_AROUND) {
+    const window = { first: addDays(stayDate, -around), last: addDays(stayDate, around) };
+    if ((await laidOutOf(client, property, window, { withBlocks: true })) <= LAID_OUT_MAX)
+      return { window, around: new NightsAround(stayDate, around) };
+  }
+  throw new QuestionTooLarge({ first: stayDate, last: stayDate });
+}
+
 /**
  * Explains one night: reported and rebuilt rooms by room type, the reservations and records behind them, and possible explanations of the
  * difference, which are sought after the transaction. With the receipt clock, lists the records that were quarantined then.
  */
-async function reconcileNight(
-  { client, question, queryContext }: Asked,
-  stayDate: string,
-): Promise<() => Promise<NightReconciliation>> {
+async function reconcileNight(of: Asked, stayDate: string): Promise<() => Promise<NightReconciliation>> {
+  const { client, question, queryContext } = of;
   const { property } = question;
   const { statuses } = queryContext;
   const at = pointInTimeOf(question);
-  const window = { first: addDays(stayDate, -NIGHTS_AROUND), last: addDays(stayDate, NIGHTS_AROUND) };
-  if ((await laidOutOf(client, property, window, { withBlocks: true })) > LAID_OUT_MAX)
-    throw new QuestionTooLarge(window);
+  const { window, around } = await windowAround(of, stayDate);
   const { settled, blocks, masters, nights } = await reconcile(client, question, window, queryContext);
   const sums = new Map<string, NightSums>();
   for await (const one of nights) sums.set(one.night, one);
@@ -54,7 +59,6 @@ async function reconcileNight(
   const differs = (roomType: string | null) => (asked.differenceOf(roomType) ?? 0) !== 0;
   const differing = roomTypes.flatMap(({ roomType = null }) => (differs(roomType) ? [roomType] : []));
   if (differing.length === 0) return async () => ({ ...answer, findings: [], findingCount: 0 });
-  const around = new NightsAround(stayDate, NIGHTS_AROUND);
   const { report } = asked;
   const counted = { countedAt: report?.source_time, differs };
   const found = await readNightDetails(client, property, stayDate, at, counted, statuses, reservations);

@@ -71,7 +71,7 @@ const weighNights = readStatement(new URL("./sql/weigh-nights.sql", import.meta.
 /** A page that has taken this long ends early, and the next one continues. */
 const PAGE_MS = 500;
 /** Rows that a window may expand to: some tenths of a second in the database. */
-const LAID_OUT_MAX = 200_000;
+export const LAID_OUT_MAX = 200_000;
 /** Divisor for the length of a window that was too large. */
 const SHRINK = 4;
 

@@ -268,18 +268,24 @@ test("rows per night are estimated first: the query is split, or refused if it c
   assert.equal(refused.json()["exception"], "bellhop.insight.TooLarge");
   assert.match(String(refused.json()["message"]), /2026-01-01 to 2029-01-04 need more rows.*fewer nights/);
   assert.equal((await askInsight(service, "pace", { ...asked, to: "2026-01-31" })).status, 200);
-  // Movements lay out all stays.
   await service.pool.query(
     `insert into bellhop_state.night_entry (source_time, received_at, dimension, property_id, first_night, nights, rooms, adults, children,
-      bucket, key)
-    select source_time, received_at, dimension, property_id, first_night, 1, rooms, adults, children, bucket, 'n' || number
+      bucket, key, share_id)
+    select source_time, received_at, dimension, property_id, '2026-01-25', 1, rooms, adults, children, bucket, 'n' || number, share_id
     from (select * from bellhop_state.night_entry where bucket = $1 and property_id = $2 limit 1) as one, generate_series(1, 200_001) as number`,
     [place.bucket, place.propertyId],
   );
-  const crowded = { ...asked, to: "2026-01-31" };
-  const moved = await askInsight(service, "movements", crowded);
-  assert.equal(moved.json()["exception"], "bellhop.insight.TooLarge", moved.text);
-  assert.equal((await askInsight(service, "movements", { ...crowded, from: "2026-01-02" })).status, 200);
+  const crowded = { ...asked, from: "2026-01-25", to: "2026-01-31" };
+  const night = (stayDate: string) =>
+    askInsight(service, "reconciliation/night", { clientCode: "ACME", propertyCode: "SHARED", stayDate });
+  for (const answer of [await askInsight(service, "movements", crowded), await night("2026-01-25")])
+    assert.equal(answer.json()["exception"], "bellhop.insight.TooLarge", answer.text);
+  // An explained night reads fewer nights around, movements stop before.
+  for (const answer of [
+    await askInsight(service, "movements", { ...crowded, from: "2026-01-26" }),
+    await night("2026-01-10"),
+  ])
+    assert.equal(answer.status, 200, answer.text);
 });
 
 describe("a record of more than insight counts", () => {
