@@ -755,7 +755,22 @@ CREATE OR REPLACE FUNCTION analytics.daily_revenue_as_of(instant timestamp with 
  RETURNS SETOF analytics.daily_revenue
  LANGUAGE sql
  STABLE PARALLEL SAFE
-AS $function$select property.client_code as client_code, property.property_code as property_code, record.key as reservation_id, sent.revenue_date as occupancy_date, record.status as status, sent.net_room_revenue as net_room_revenue, sent.net_food_revenue as net_food_revenue, sent.net_beverage_revenue as net_beverage_revenue, sent.net_other_revenue as net_other_revenue, sent.net_ticket_price as net_ticket_price, sent.ticket_price as ticket_price, sent.net_total_revenue as net_total_revenue, sent.gross_total_revenue as gross_total_revenue, record.source_time as source_time, analytics.received_at_of(record.request_id) as received_at
+AS $function$select
+        property.client_code,
+        property.property_code,
+        record.key as reservation_id,
+        sent.revenue_date as occupancy_date,
+        record.status,
+        sent.net_room_revenue,
+        sent.net_food_revenue,
+        sent.net_beverage_revenue,
+        sent.net_other_revenue,
+        sent.net_ticket_price,
+        sent.ticket_price,
+        sent.net_total_revenue,
+        sent.gross_total_revenue,
+        record.source_time,
+        analytics.received_at_of(record.request_id) as received_at
       from analytics.stored_property as property
       join analytics.stored_current as known
         on known.bucket = property.bucket and known.property_id = property.property_id
@@ -796,7 +811,24 @@ CREATE OR REPLACE FUNCTION analytics.group_block_master_as_of(instant timestamp 
  RETURNS SETOF analytics.group_block_master
  LANGUAGE sql
  STABLE PARALLEL SAFE
-AS $function$select property.client_code as client_code, property.property_code as property_code, record.key as group_code, record.status as status, facts.master_group_code as master_group_code, facts.name as name, facts.booking_date as booking_date, facts.start_date as start_date, facts.end_date as end_date, facts.cutoff_days as cutoff_days, facts.cutoff_date as cutoff_date, facts.group_type_code as group_type_code, facts.pickup_type_code as pickup_type_code, facts.market_segment_code as market_segment_code, facts.rate_code as rate_code, record.source_time as source_time, analytics.received_at_of(record.request_id) as received_at
+AS $function$select
+        property.client_code,
+        property.property_code,
+        record.key as group_code,
+        record.status,
+        facts.master_group_code,
+        facts.name,
+        facts.booking_date,
+        facts.start_date,
+        facts.end_date,
+        facts.cutoff_days,
+        facts.cutoff_date,
+        facts.group_type_code,
+        facts.pickup_type_code,
+        facts.market_segment_code,
+        facts.rate_code,
+        record.source_time,
+        analytics.received_at_of(record.request_id) as received_at
       from analytics.stored_property as property
       join analytics.stored_current as known
         on known.bucket = property.bucket and known.property_id = property.property_id
@@ -822,7 +854,21 @@ CREATE OR REPLACE FUNCTION analytics.group_block_night_as_of(instant timestamp w
  RETURNS SETOF analytics.group_block_night
  LANGUAGE sql
  STABLE PARALLEL SAFE
-AS $function$select property.client_code as client_code, property.property_code as property_code, record.key as group_code, record.status as status, block.occupancy_date as occupancy_date, block.room_type_code as room_type_code, block.blocks as blocks, block.pickup as pickup, block.original_blocks as original_blocks, block.single_person_rate as single_person_rate, block.two_person_rate as two_person_rate, block.currency_code as currency_code, record.source_time as source_time, analytics.received_at_of(record.request_id) as received_at
+AS $function$select
+        property.client_code,
+        property.property_code,
+        record.key as group_code,
+        record.status,
+        block.occupancy_date,
+        block.room_type_code,
+        block.blocks,
+        block.pickup,
+        block.original_blocks,
+        block.single_person_rate,
+        block.two_person_rate,
+        block.currency_code,
+        record.source_time,
+        analytics.received_at_of(record.request_id) as received_at
       from analytics.stored_property as property
       join analytics.stored_current as known
         on known.bucket = property.bucket and known.property_id = property.property_id
@@ -1180,7 +1226,23 @@ CREATE OR REPLACE FUNCTION analytics.reservation_as_of(instant timestamp with ti
  RETURNS SETOF analytics.reservation
  LANGUAGE sql
  STABLE PARALLEL SAFE
-AS $function$select property.client_code as client_code, property.property_code as property_code, record.key as reservation_id, record.status as status, record.from_date as arrival_date, record.to_date as departure_date, facts.confirmation_number as confirmation_number, facts.booking_time as booking_time, facts.number_of_rooms as number_of_rooms, facts.multi_reservation_id as multi_reservation_id, facts.share_id as share_id, facts.cancellation_time as cancellation_time, facts.channel as channel, facts.nationality as nationality, record.source_time as source_time, analytics.received_at_of(record.request_id) as received_at
+AS $function$select
+        property.client_code,
+        property.property_code,
+        record.key as reservation_id,
+        record.status,
+        record.from_date as arrival_date,
+        record.to_date as departure_date,
+        facts.confirmation_number,
+        facts.booking_time,
+        facts.number_of_rooms,
+        facts.multi_reservation_id,
+        facts.share_id,
+        facts.cancellation_time,
+        facts.channel,
+        facts.nationality,
+        record.source_time,
+        analytics.received_at_of(record.request_id) as received_at
       from analytics.stored_property as property
       join analytics.stored_current as known
         on known.bucket = property.bucket and known.property_id = property.property_id
@@ -1206,7 +1268,29 @@ CREATE OR REPLACE FUNCTION analytics.revenue_without_night_as_of(instant timesta
  RETURNS SETOF analytics.revenue_without_night
  LANGUAGE sql
  STABLE PARALLEL SAFE
-AS $function$select property.client_code as client_code, property.property_code as property_code, record.key as reservation_id, extra.stay_number as stay_number, extra.occupancy_date as occupancy_date, extra.cause as cause, record.status as status, facts.share_id as share_id, record.from_date as reservation_arrival_date, record.to_date as reservation_departure_date, extra.room_type_code as room_type_code, extra.booked_room_type_code as booked_room_type_code, extra.market_segment_code as market_segment_code, extra.group_block_code as group_block_code, extra.source_booking_code as source_booking_code, extra.currency_code as currency_code, extra.rate_code as rate_code, extra.rooms as rooms, extra.net_room_revenue as net_room_revenue, extra.room_revenue as room_revenue, record.source_time as source_time, analytics.received_at_of(record.request_id) as received_at
+AS $function$select
+        property.client_code,
+        property.property_code,
+        record.key as reservation_id,
+        extra.stay_number,
+        extra.occupancy_date,
+        extra.cause,
+        record.status,
+        facts.share_id,
+        record.from_date as reservation_arrival_date,
+        record.to_date as reservation_departure_date,
+        extra.room_type_code,
+        extra.booked_room_type_code,
+        extra.market_segment_code,
+        extra.group_block_code,
+        extra.source_booking_code,
+        extra.currency_code,
+        extra.rate_code,
+        extra.rooms,
+        extra.net_room_revenue,
+        extra.room_revenue,
+        record.source_time,
+        analytics.received_at_of(record.request_id) as received_at
       from analytics.stored_property as property
       join analytics.stored_current as known
         on known.bucket = property.bucket and known.property_id = property.property_id
@@ -1295,7 +1379,27 @@ CREATE OR REPLACE FUNCTION analytics.room_stay_as_of(instant timestamp with time
  RETURNS SETOF analytics.room_stay
  LANGUAGE sql
  STABLE PARALLEL SAFE
-AS $function$select property.client_code as client_code, property.property_code as property_code, record.key as reservation_id, stay.place::integer as stay_number, record.status as status, facts.number_of_rooms as number_of_rooms, stay.departure_date - stay.arrival_date as nights, stay.arrival_date as arrival_date, stay.departure_date as departure_date, stay.room_type_code as room_type_code, stay.booked_room_type_code as booked_room_type_code, stay.market_segment_code as market_segment_code, stay.group_block_code as group_block_code, stay.source_booking_code as source_booking_code, stay.number_of_adults as number_of_adults, stay.number_of_children as number_of_children, stay.currency_code as currency_code, stay.rate_code as rate_code, record.source_time as source_time, analytics.received_at_of(record.request_id) as received_at
+AS $function$select
+        property.client_code,
+        property.property_code,
+        record.key as reservation_id,
+        stay.place::integer as stay_number,
+        record.status,
+        facts.number_of_rooms,
+        stay.departure_date - stay.arrival_date as nights,
+        stay.arrival_date,
+        stay.departure_date,
+        stay.room_type_code,
+        stay.booked_room_type_code,
+        stay.market_segment_code,
+        stay.group_block_code,
+        stay.source_booking_code,
+        stay.number_of_adults,
+        stay.number_of_children,
+        stay.currency_code,
+        stay.rate_code,
+        record.source_time,
+        analytics.received_at_of(record.request_id) as received_at
       from analytics.stored_property as property
       join analytics.stored_current as known
         on known.bucket = property.bucket and known.property_id = property.property_id
@@ -1321,7 +1425,20 @@ CREATE OR REPLACE FUNCTION analytics.room_type_inventory_as_of(instant timestamp
  RETURNS SETOF analytics.room_type_inventory
  LANGUAGE sql
  STABLE PARALLEL SAFE
-AS $function$select property.client_code as client_code, property.property_code as property_code, facts.occupancy_date as occupancy_date, room.room_type_code as room_type_code, room.room_type_capacity as room_type_capacity, room.rooms_not_available_maintenance as rooms_not_available_maintenance, room.rooms_not_available_other as rooms_not_available_other, room.rooms_sold as rooms_sold, room.transient_sold as transient_sold, room.group_sold as group_sold, room.is_virtual as is_virtual, record.source_time as source_time, analytics.received_at_of(record.request_id) as received_at
+AS $function$select
+        property.client_code,
+        property.property_code,
+        facts.occupancy_date,
+        room.room_type_code,
+        room.room_type_capacity,
+        room.rooms_not_available_maintenance,
+        room.rooms_not_available_other,
+        room.rooms_sold,
+        room.transient_sold,
+        room.group_sold,
+        room.is_virtual,
+        record.source_time,
+        analytics.received_at_of(record.request_id) as received_at
       from analytics.stored_property as property
       join analytics.stored_current as known
         on known.bucket = property.bucket and known.property_id = property.property_id
@@ -1347,10 +1464,48 @@ CREATE OR REPLACE FUNCTION analytics.stay_night_as_of(instant timestamp with tim
  RETURNS SETOF analytics.stay_night
  LANGUAGE sql
  STABLE PARALLEL SAFE
-AS $function$select property.client_code as client_code, property.property_code as property_code, record.key as reservation_id, night.stay_number as stay_number, night.occupancy_date as occupancy_date, record.status as status, facts.number_of_rooms as number_of_rooms, facts.share_id as share_id, record.from_date as reservation_arrival_date, record.to_date as reservation_departure_date, night.arrival_date as arrival_date, night.departure_date as departure_date, night.room_type_code as room_type_code, night.booked_room_type_code as booked_room_type_code, night.market_segment_code as market_segment_code, night.group_block_code as group_block_code, night.source_booking_code as source_booking_code, night.number_of_adults as number_of_adults, night.number_of_children as number_of_children, night.currency_code as currency_code, night.rate_code as rate_code, night.rate_value as rate_value, night.gross_rate_value as gross_rate_value, night.net_room_revenue as net_room_revenue, night.net_food_revenue as net_food_revenue, night.net_beverage_revenue as net_beverage_revenue, night.net_other_revenue as net_other_revenue, night.net_ticket_price as net_ticket_price, night.ticket_price as ticket_price, night.net_total_revenue as net_total_revenue, night.gross_total_revenue as gross_total_revenue, night.rooms as rooms, greatest(night.number_of_adults, 0)::bigint * night.rooms as adults, greatest(night.number_of_children, 0)::bigint * night.rooms as children, case
+AS $function$select
+        property.client_code,
+        property.property_code,
+        record.key as reservation_id,
+        night.stay_number,
+        night.occupancy_date,
+        record.status,
+        facts.number_of_rooms,
+        facts.share_id,
+        record.from_date as reservation_arrival_date,
+        record.to_date as reservation_departure_date,
+        night.arrival_date,
+        night.departure_date,
+        night.room_type_code,
+        night.booked_room_type_code,
+        night.market_segment_code,
+        night.group_block_code,
+        night.source_booking_code,
+        night.number_of_adults,
+        night.number_of_children,
+        night.currency_code,
+        night.rate_code,
+        night.rate_value,
+        night.gross_rate_value,
+        night.net_room_revenue,
+        night.net_food_revenue,
+        night.net_beverage_revenue,
+        night.net_other_revenue,
+        night.net_ticket_price,
+        night.ticket_price,
+        night.net_total_revenue,
+        night.gross_total_revenue,
+        night.rooms,
+        greatest(night.number_of_adults, 0)::bigint * night.rooms as adults,
+        greatest(night.number_of_children, 0)::bigint * night.rooms as children,
+        case
           when night.has_daily_revenue then case when night.rooms > 0 or night.net_room_revenue <> 0 then night.net_room_revenue end
           when night.rooms > 0 then night.rate_value * night.rooms
-        end as room_revenue, case when night.rooms > 0 then night.gross_rate_value * night.rooms end as gross_room_revenue, record.source_time as source_time, analytics.received_at_of(record.request_id) as received_at
+        end as room_revenue,
+        case when night.rooms > 0 then night.gross_rate_value * night.rooms end as gross_room_revenue,
+        record.source_time,
+        analytics.received_at_of(record.request_id) as received_at
       from analytics.stored_property as property
       join analytics.stored_current as known
         on known.bucket = property.bucket and known.property_id = property.property_id

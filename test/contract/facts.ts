@@ -31,12 +31,13 @@ export interface FactColumn {
 
 /** The facts of a resource in the order of its view, `analytics.stored_reservation_version` and so on, by what the view does. */
 export function factColumns(resource: Resource): readonly FactColumn[] {
-  const reading =
-    /^(?:bellhop\.list_of\(|left\()?fact\[(\d+)\](?:, 26)?\)?(?:::(\w+(?:\[\])?))?(?: at time zone 'UTC')?$/;
   return storedVersions(resource).columns.flatMap(({ name, sql: expression }) => {
-    const [whole, place, type = "text"] = reading.exec(expression) ?? [];
-    if (whole === undefined) return [];
-    return { name, type: type === "timestamp" ? "timestamptz" : type, place: Number(place), expression };
+    const [, place] = /fact\[(\d+)\]/.exec(expression) ?? [];
+    if (place === undefined) return [];
+    const isTime = expression.includes("at time zone 'UTC'");
+    const type = isTime ? "timestamptz" : (/::(\w+)(?:\[\])?$/.exec(expression)?.[1] ?? "text");
+    const list = expression.includes("bellhop.list_of") ? "[]" : "";
+    return { name, type: `${type}${list}`, place: Number(place), expression };
   });
 }
 

@@ -81,8 +81,10 @@ function selectOf({ name, columns, from }: AnalyticsView, existing: readonly str
     );
   });
   const added = columns.filter((column) => !existing.includes(column.name));
-  const selected = [...kept, ...added].map(({ name: as, sql }) => (sql === as ? sql : `${sql} as ${as}`));
-  return `select ${selected.join(", ")}\n      ${from}`;
+  const selected = [...kept, ...added].map(({ name: as, sql }) =>
+    sql === as || new RegExp(`^\\w+\\.${as}$`).test(sql) ? sql : `${sql} as ${as}`,
+  );
+  return `select\n        ${selected.join(",\n        ")}\n      ${from}`;
 }
 
 /** The columns of the schema's views, in their order. */
