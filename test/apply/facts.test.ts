@@ -45,11 +45,13 @@ describe("facts as text", () => {
   async function expectedFacts(resource: Resource, texts: readonly string[]): Promise<unknown[]> {
     const columns = factColumns(resource);
     const types = columns.map(({ name, type }) => `${name} ${type.endsWith("[]") ? "text[]" : "text"}`);
+    const cast = (text: string, type: string) =>
+      `${type === "timestamptz" ? `(left(rtrim(${text}, 'Z'), 26) || 'Z')` : text}::${type}::text`;
     const values = columns.map(({ name, type }) =>
       type.endsWith("[]")
-        ? `(select array_agg(element::${type.slice(0, -2)}::text order by place)
+        ? `(select array_agg(${cast("element", type.slice(0, -2))} order by place)
             from unnest(${name}) with ordinality as one (element, place)) as ${name}`
-        : `${type === "timestamptz" ? `(left(rtrim(${name}, 'Z'), 26) || 'Z')` : name}::${type}::text as ${name}`,
+        : `${cast(name, type)} as ${name}`,
     );
     const { rows } = await database.pool.query<Record<string, unknown>>(
       `select ${values.join(", ")} from rows from (json_to_recordset($1::json) as (${types.join(", ")}))
