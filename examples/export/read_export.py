@@ -23,7 +23,7 @@ def files_of(manifest, folder, table):
 
 
 def open_export(folder):
-    """Returns a DuckDB connection with a view of each table that was exported: records, nights, versions and outcomes."""
+    """Returns a DuckDB connection with a view of each table that was exported: records, nights, blocks, versions and outcomes."""
     manifest = json.loads((Path(folder) / "manifest.json").read_text())
     format = manifest["basis"]["format"]
     connection = duckdb.connect()
@@ -40,13 +40,14 @@ def open_export(folder):
             rows = "(select " + "".join(f"null as {column['name']}, " for column in columns) + "null::bigint as pass limit 0)"
         values = ", ".join(f"{column['name']}::{TYPES[column['type']]} as {column['name']}" for column in columns)
         source = f"select {values}, pass from {rows}"
-        if table == "nights":
-            # Nights written with the newest row of their reservation.
+        if table in ("nights", "blocks"):
+            # Nights written with the newest row of their reservation, and blocks with that of their group.
+            resource, key = ("reservations", "reservation_id") if table == "nights" else ("groups", "group_code")
             connection.execute(
-                f"""create view nights as
+                f"""create view {table} as
                 select night.* from ({source}) as night
-                join records on records.resource = 'reservations' and records.client_code = night.client_code
-                  and records.property_code = night.property_code and records.key = night.reservation_id
+                join records on records.resource = '{resource}' and records.client_code = night.client_code
+                  and records.property_code = night.property_code and records.key = night.{key}
                   and records.pass = night.pass"""
             )
         else:

@@ -37,7 +37,7 @@ function sumsOf({ manifest, written }: ExportReport) {
 }
 
 const own = verb({
-  summary: "export records, versions, nights and outcomes as Parquet, CSV or NDJSON",
+  summary: "export records, versions, nights, blocks and outcomes as Parquet, CSV or NDJSON",
   details:
     "The first run writes everything, later runs only changes. Read the files that manifest.json names (docs/export.md). " +
     "The next run resumes a killed one. After an erasure, a deletion, a restore or an upgrade, a run writes all files again and " +

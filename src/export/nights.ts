@@ -31,17 +31,26 @@ export interface NightSource {
 const TWO_TO_32 = 4_294_967_296n;
 const dimensionKey = (propertyId: number, high: number, low: number) => `${propertyId}/${high}/${low}`;
 
-export async function readNightSource(client: pg.ClientBase, bucket: number): Promise<NightSource> {
-  const properties = await client.query<PropertyCodes & { propertyId: number }>({
+/** The codes of a bucket's properties, by their number. */
+export async function readPropertyCodes(
+  client: pg.ClientBase,
+  bucket: number,
+): Promise<ReadonlyMap<number, PropertyCodes>> {
+  const { rows } = await client.query<PropertyCodes & { propertyId: number }>({
     ...readProperties,
     values: [bucket],
   });
+  return new Map(rows.map((row) => [row.propertyId, row]));
+}
+
+export async function readNightSource(client: pg.ClientBase, bucket: number): Promise<NightSource> {
+  const properties = await readPropertyCodes(client, bucket);
   const dimensions = await client.query<DimensionCodes & { propertyId: number; dimension: string }>({
     ...readDimensions,
     values: [bucket],
   });
   return {
-    properties: new Map(properties.rows.map((row) => [row.propertyId, row])),
+    properties,
     dimensions: new Map(
       dimensions.rows.map((row) => {
         const number = BigInt.asUintN(64, BigInt(row.dimension));

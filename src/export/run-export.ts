@@ -281,9 +281,11 @@ async function readBasis(
   const asked = options.tables ?? before?.tables ?? TABLE_NAMES;
   return {
     format: options.format ?? before?.format ?? "parquet",
-    // Nights are valid or not by their records, so they require the table of records.
+    // Nights and blocks are valid or not by their records, so they require the table of records.
     tables: TABLE_NAMES.filter(
-      (name) => asked.includes(name) || (name === "records" && asked.includes("nights")),
+      (name) =>
+        asked.includes(name) ||
+        (name === "records" && (asked.includes("nights") || asked.includes("blocks"))),
     ),
     version: CODE_VERSION,
     epoch: await readCursorEpoch(client),

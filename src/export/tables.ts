@@ -6,8 +6,9 @@ import { isoOfMicroseconds, microsecondsOf } from "../ingest/log/part-name.ts";
 import { readStatement } from "../platform/db/statement.ts";
 import { isNoLongerKept, loadRecords } from "../query/load-records.ts";
 import { outcomeName } from "../query/outcome.ts";
+import { addBlocks } from "./blocks.ts";
 import { type Batch, type Column, type ColumnType, charactersOf, type Value } from "./columns.ts";
-import { addNights, type NightSource, readNightSource } from "./nights.ts";
+import { addNights, type NightSource, readNightSource, readPropertyCodes } from "./nights.ts";
 
 /** The range of one bucket to read. */
 export interface Stretch {
@@ -135,6 +136,13 @@ const openNights: Table["open"] = async (client, _pool, { bucket }) => {
   };
 };
 
+const openBlocks: Table["open"] = async (client, _pool, { bucket }) => {
+  const properties = await readPropertyCodes(client, bucket);
+  return (rows, batch) => {
+    for (const row of rows) addBlocks(properties, row as Parameters<typeof addBlocks>[1], batch);
+  };
+};
+
 export const TABLES = {
   records: {
     key: RECORD_KEY,
@@ -171,6 +179,27 @@ export const TABLES = {
     isOfChanges: true,
     statement: ofCurrent("nights"),
     open: openNights,
+  },
+  blocks: {
+    key: ["client_code", "property_code", "group_code"],
+    columns: columnsOf(
+      "client_code text",
+      "property_code text",
+      "group_code text",
+      "stay_date date",
+      "status text?",
+      "master_group_code text?",
+      "room_type_code text?",
+      "market_segment_code text?",
+      "rate_code text?",
+      "currency_code text?",
+      "blocks integer?",
+      "picked_up integer?",
+      "original_blocks integer?",
+    ),
+    isOfChanges: true,
+    statement: ofCurrent("blocks"),
+    open: openBlocks,
   },
   versions: {
     key: [...RECORD_KEY, "source_time", "content_hash"],

@@ -106,6 +106,20 @@ function batch(count: number): object[] {
   return made;
 }
 
+/** Two groups, one of which loses its blocks or gets them back. */
+function groups(): object[] {
+  minutes += 1;
+  const modified = new Date(Date.UTC(2026, 0, 1) + minutes * 60_000).toISOString();
+  const blocks = [0, 1, 1].map((day) => ({
+    ...{ occupancyDate: date(day), roomTypeCode: pick("DLX", "STD"), blocks: random.between(-1, 9) },
+    ...pick({}, { pickup: 2, originalBlocks: 9, currencyCode: "EUR" }),
+  }));
+  return [
+    group("G1", modified, { groupBlocks: blocks, masterGroupCode: "G2" }),
+    group("G2", modified, { groupBlocks: pick([], blocks) }),
+  ];
+}
+
 before(async () => {
   directory = await temporaryDirectory("export");
   service = await startTestService();
@@ -140,6 +154,7 @@ describe("an export", () => {
       assert.equal(first.full, "the folder had no export");
       for (let round = 0; round < 3; round += 1) {
         await apply(service, "reservations", batch(8));
+        await apply(service, "groups", groups());
         await apply(service, "groups", [group(`G${round}`, `2026-01-02T00:0${round}:00Z`)]);
         const next = await exportTo(folder);
         assert.equal(next.full, null);
