@@ -45,7 +45,10 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
       "fill an empty database from a backup, or check a backup",
       () => import("./operations/cli/restore.ts"),
     ],
-    export: ["export records, versions, nights, blocks and outcomes to files", () => import("./export/cli.ts")],
+    export: [
+      "export records, versions, nights, blocks and outcomes to files",
+      () => import("./export/cli.ts"),
+    ],
     move: ["move all data to another database", () => import("./operations/cli/move.ts")],
     replay: ["rebuild the state from the log and compare", () => import("./apply/cli/replay.ts")],
     "void-cursors": [
