@@ -3,7 +3,7 @@ import { COLUMNS } from "#contract/record-plan.ts";
 import { groupNights } from "../apply/ledger/content-nights.ts";
 import { SpanFacts } from "../apply/ledger/reservation-nights.ts";
 import type { PropertyCodes } from "../query/property.ts";
-import type { Batch, Value } from "./columns.ts";
+import { type Batch, charactersOf, type Value } from "./columns.ts";
 
 type GroupRow = readonly [propertyId: number, key: string, status: string | null, facts: string | null];
 
@@ -17,28 +17,24 @@ export function addBlocks(
   const { clientCode, propertyCode } = properties.get(propertyId) as PropertyCodes;
   const spans = spansOfFacts("groups", facts);
   const master = new SpanFacts("groups", spans).text(0, COLUMNS.group.masterGroupCode);
-  for (const { firstNight, nights, blocks, pickedUp, originalBlocks, codes } of groupNights(
-    spans,
-    status,
-    key,
-  ))
+  for (const run of groupNights(spans, status, key)) {
+    const { firstNight, nights, blocks, pickedUp, originalBlocks, codes } = run;
+    const of: readonly Value[] = [clientCode, propertyCode, key];
+    const rest: readonly Value[] = [
+      status,
+      master,
+      codes.roomTypeCode,
+      codes.marketSegmentCode,
+      codes.rateCode,
+      codes.currencyCode,
+      blocks,
+      pickedUp,
+      originalBlocks,
+    ];
     for (let night = 0; night < nights; night += 1) {
-      const values: readonly Value[] = [
-        clientCode,
-        propertyCode,
-        key,
-        firstNight + night,
-        status,
-        master,
-        codes.roomTypeCode,
-        codes.marketSegmentCode,
-        codes.rateCode,
-        codes.currencyCode,
-        blocks,
-        pickedUp,
-        originalBlocks,
-      ];
+      const values = [...of, firstNight + night, ...rest];
       for (const [at, value] of values.entries()) batch.values[at]?.push(value);
-      batch.endRows();
+      batch.endRows(charactersOf(values));
     }
+  }
 }
