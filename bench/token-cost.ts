@@ -7,7 +7,8 @@ import { readBatchInTurns } from "#contract/read-batch.ts";
 import { readOptions } from "../scripts/read-options.ts";
 import type { Principal } from "../src/identity/permissions.ts";
 import { arrangeGrants } from "../src/identity/permissions.ts";
-import { BatchValidator, costOf } from "../src/ingest/pipeline.ts";
+import { BatchValidator } from "../src/ingest/batch-validator.ts";
+import { costOf } from "../src/ingest/request-cost.ts";
 import { recordTemplates } from "./record-templates.ts";
 
 const USAGE = `npm run campaign -- token-cost [--walk] [--rounds N]
@@ -134,7 +135,13 @@ async function read(body: Buffer): Promise<Cost> {
     if (reading) setImmediate(look);
   };
   setImmediate(look);
-  const batch = new BatchValidator("reservations", true, CLIENT, undefined, body);
+  const batch = new BatchValidator({
+    resource: "reservations",
+    lenient: true,
+    principal: CLIENT,
+    backfill: undefined,
+    body,
+  });
   await readBatchInTurns(body, LIMITS, "reservations", (record) => batch.add(record));
   const ms = performance.now() - from;
   longestMs = Math.max(longestMs, performance.now() - last);

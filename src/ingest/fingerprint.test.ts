@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
-import { fingerprintOf } from "./pipeline.ts";
+import { fingerprintOf } from "./fingerprint.ts";
 
 test("a fingerprint is the SHA-256 of head and body, however large the body is", async () => {
   const head = "groups\0é\0";

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import { preferenceOf } from "./pipeline.ts";
+import { preferenceOf } from "../platform/http/preferences.ts";
 
 /** A request is applied within milliseconds unless there is a backlog. */
 const WAIT_SECONDS_MAX = 10;

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { withoutFormula } from "#contract/without-formula.ts";
-import { prefersText } from "../ingest/pipeline.ts";
 import type { Schema } from "../platform/http/openapi/model.ts";
+import { prefersText } from "../platform/http/preferences.ts";
 import { WorkPauses } from "../platform/runtime/work-pauses.ts";
 import type { Fields } from "./fields.ts";
 import type { Insight } from "./insight.ts";

@@ -21,11 +21,11 @@ import { type Addresses, type Authenticator, createRateLimiter } from "../identi
 import { EmptyRefusal, refuseEmpty } from "../identity/authorize.ts";
 import { readSandbox } from "../identity/local-clients.ts";
 import { registerAuthRoutes } from "../identity/routes.ts";
+import { DATA_ROUTES, DataEndpoints } from "../ingest/data-endpoints.ts";
 import { AcceptLog, PropertyRegister, YieldingLog } from "../ingest/log/accept-log.ts";
 import type { CurrentKey } from "../ingest/log/log-writer-session.ts";
 import { BUCKET_COUNT, RequestIdStamp } from "../ingest/log/part-name.ts";
 import { followPayloadKey, registerPayloadKeys } from "../ingest/log/payload-keys.ts";
-import { DATA_ROUTES, DataEndpoints } from "../ingest/pipeline.ts";
 import { watchRedactionList } from "../ingest/redact.ts";
 import { partnerAccess, registerInsightRoutes } from "../insight/insight-routes.ts";
 import { registerMetricsRoute } from "../operations/metrics/metrics-route.ts";
