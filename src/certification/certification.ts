@@ -130,7 +130,16 @@ export async function openCertification(
     const { clientCode, propertyCode } = exampleOf(clientId, client.grants, terms.property);
     await connection.query({ ...END, values: [clientId] });
     const { requestRate, requestBurst, tokenSeconds, days } = terms;
-    const limits = [requestRate, requestBurst, TOKEN_BURST, tokenSeconds];
+    // Only an operator of everything may set limits (src/console/client-routes.ts): another's certification lifts none.
+    const lifts = scope === undefined || scope.isEverything;
+    const limitOf = (term: number, own: number | null) =>
+      lifts || own === null ? term : Math.min(term, own);
+    const limits = [
+      limitOf(requestRate, client.requestRate),
+      limitOf(requestBurst, client.requestBurst),
+      limitOf(TOKEN_BURST, client.tokenBurst),
+      tokenSeconds,
+    ];
     const values = [certificationId, clientId, clientCode, propertyCode, ...limits, who, days];
     await connection.query({ ...INSERT, values });
     await connection.query({ ...DELETE_OLD, values: [clientId, KEPT_MAX] });

@@ -552,6 +552,27 @@ describe("two tenants", () => {
     assert.match(JSON.stringify(whole), /CANCELLED-SECOND|And 1 more like it/);
   });
 
+  test("a certification lifts no limit of a client, unless an operator of everything opens it", async () => {
+    const [first] = pair();
+    const { clientId } = await service.newClient({
+      name: "Limited",
+      grants: [{ clientCode: first.code, propertyCode: "*" }],
+    });
+    const own = { requestRate: 2, requestBurst: 3, tokenBurst: 1 };
+    await everything.change(`clients/${clientId}/update`, own);
+    const limitsBy = async (session: ConsoleSession) => {
+      await session.change("certifications", { clientId });
+      const { rows } = await service.pool.query(
+        `select request_rate as "requestRate", request_burst as "requestBurst", token_burst as "tokenBurst"
+        from bellhop.certification where client_id = $1 order by opened_at desc limit 1`,
+        [clientId],
+      );
+      return rows[0];
+    };
+    assert.deepEqual(await limitsBy(first.admin), own);
+    assert.deepEqual(await limitsBy(everything), { requestRate: 5, requestBurst: 20, tokenBurst: 100 });
+  });
+
   test("no admin gives what the admin has not, nor changes themselves", async () => {
     const [first, second] = pair();
     const grants = [{ clientCode: second.code, propertyCode: "*" }];
