@@ -33,7 +33,8 @@ export const WARNING_CODES = {
     "A date or time lies before 2000 or after 2099: often the default value of a programming language.",
   "status.unmapped":
     "The status is not mapped: its rooms are reported separately and do not count on the books.",
-  "room-type.unknown": "The property's inventory has never contained this room type.",
+  "room-type.unknown":
+    "The property's inventory has never contained this room type. Not checked once it has named 300.",
   "warnings.more": "The record has more warnings than are listed.",
 } as const;
 
