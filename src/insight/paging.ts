@@ -72,6 +72,8 @@ const weighNights = readStatement(new URL("./sql/weigh-nights.sql", import.meta.
 const PAGE_MS = 500;
 /** Rows that a window may expand to: some tenths of a second in the database. */
 export const LAID_OUT_MAX = 200_000;
+/** The same of several nights whose stays are expanded, each of which is summed several times. */
+const STAYS_LAID_OUT_MAX = 50_000;
 /** Divisor for the length of a window that was too large. */
 const SHRINK = 4;
 
@@ -150,7 +152,9 @@ class NightWindows {
       if (this.#hasPassed && performance.now() - this.#begunAt > PAGE_MS) return undefined;
       const isLast = daysBetween(this.#first, to) < this.#days;
       const window = { first: this.#first, last: isLast ? to : addDays(this.#first, this.#days - 1) };
-      if ((await laidOutOf(client, property, window, expanded)) <= LAID_OUT_MAX) return window;
+      const isOfStays = expanded.withStays === true && window.first !== window.last;
+      const most = isOfStays ? STAYS_LAID_OUT_MAX : LAID_OUT_MAX;
+      if ((await laidOutOf(client, property, window, expanded)) <= most) return window;
       this.shorten(window);
     }
     return undefined;

@@ -185,6 +185,8 @@ interface Rejection {
   readonly index: number;
   readonly violations: readonly Violation[];
   readonly violationTotal: number;
+  readonly clientCode?: string;
+  readonly propertyCode?: string;
 }
 
 type RejectingRow = Omit<LogRow, "rejections"> & {
@@ -195,10 +197,14 @@ type RejectingRow = Omit<LogRow, "rejections"> & {
 /** Returns the new bytes of a rejected record that a client sent, or whether to `drop` or `keep` it. */
 type RewriteRejected = (resource: Resource, bytes: Buffer, clientId: string) => Buffer | "drop" | "keep";
 
-/** The violations of a record without texts that may quote it; keeps codes and counts. */
-function withoutQuotes({ index, violations, violationTotal }: Rejection): Rejection {
-  const erased = violations.map(({ code }) => ({ pointer: `/${index}`, code, message: ERASED }));
-  return { index, violations: erased, violationTotal };
+/**
+ * The violations of a record without texts that may quote it; keeps codes and counts, and the property unless the record is dropped: a part
+ * that is applied later counts it in the property's feed.
+ */
+function withoutQuotes(of: Rejection, left: Buffer | "drop"): Rejection {
+  const { index, violationTotal } = of;
+  const violations = of.violations.map(({ code }) => ({ pointer: `/${index}`, code, message: ERASED }));
+  return left === "drop" ? { index, violations, violationTotal } : { ...of, violations };
 }
 
 async function rewriteIn(
@@ -213,7 +219,10 @@ async function rewriteIn(
     if (left !== "keep") rewritten.set(index, left);
   }
   if (rewritten.size === 0) return 0;
-  const rejections = row.rejections.map((one) => (rewritten.has(one.index) ? withoutQuotes(one) : one));
+  const rejections = row.rejections.map((one) => {
+    const left = rewritten.get(one.index);
+    return left === undefined ? one : withoutQuotes(one, left);
+  });
   const { bucket, logWriterId, requestId } = key;
   await withTransaction(client, async () => {
     await rewritePart(client, key, ({ index }) => {

@@ -440,6 +440,13 @@ describe("an erasure", () => {
     );
     assert.equal(erased.code, 0, erased.err);
     assert.deepEqual(await placesOf(["Recusata", "P-REGINA"]), []);
+    const rejections = await service.pool.query(
+      "select rejections -> 0 as of from bellhop.accept_log where client_id = $1 and rejections is not null",
+      [as.clientId],
+    );
+    const { violations, ...kept } = rejections.rows[0].of;
+    assert.deepEqual(kept, { index: 0, violationTotal: 1, clientCode: "FIRST", propertyCode: "LON01" });
+    assert.deepEqual(violations, [{ pointer: "/0", code: "type", message: "[erased]" }]);
   });
 
   test("drops what a killed replay and a killed retention run left", async () => {
