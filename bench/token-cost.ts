@@ -5,8 +5,8 @@
 
 import { readBatchInTurns } from "#contract/read-batch.ts";
 import { readOptions } from "../scripts/read-options.ts";
+import { arrangeGrants } from "../src/identity/grants.ts";
 import type { Principal } from "../src/identity/permissions.ts";
-import { arrangeGrants } from "../src/identity/permissions.ts";
 import { BatchValidator } from "../src/ingest/batch-validator.ts";
 import { costOf } from "../src/ingest/request-cost.ts";
 import { recordTemplates } from "./record-templates.ts";

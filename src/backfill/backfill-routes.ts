@@ -10,8 +10,9 @@ import {
   lacksScope,
   refuseEmpty,
 } from "../identity/authorize.ts";
-import { hasScope, type Principal, permits, writeScopeOf } from "../identity/permissions.ts";
+import { hasScope, type Principal, permits } from "../identity/permissions.ts";
 import { type FormContext, receiveForm, receiveFormBytes } from "../identity/receive-form.ts";
+import { writeScopeOf } from "../identity/scopes.ts";
 import { readFor } from "../platform/db/connection.ts";
 import { ServiceError } from "../platform/errors/registry.ts";
 import type { ClientSemaphores } from "../platform/http/client-semaphores.ts";

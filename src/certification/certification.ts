@@ -4,7 +4,7 @@ import { isUtcTimestamp } from "#contract/walk-value.ts";
 import { type AuthAdmin, demand, isWhole } from "../identity/admin.ts";
 import { changeAuth } from "../identity/audit.ts";
 import { findClient, readForChange } from "../identity/client-admin.ts";
-import { arrangeGrants, type Grant, grantsInclude } from "../identity/permissions.ts";
+import { arrangeGrants, type Grant, grantsInclude } from "../identity/grants.ts";
 import { namedStatement } from "../platform/db/statement.ts";
 import {
   firstOf,

@@ -13,7 +13,7 @@ import {
 import { type Columns, fields, itemTable, moment, table } from "../cli/output.ts";
 import type { AuthAdmin } from "../identity/admin.ts";
 import { adminVerb } from "../identity/cli/administer.ts";
-import { parseGrant } from "../identity/permissions.ts";
+import { parseGrant } from "../identity/grants.ts";
 import { OperatorError, UsageError } from "../platform/errors/operator-error.ts";
 import {
   type Certification,

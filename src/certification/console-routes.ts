@@ -4,8 +4,9 @@ import { adminOf, type ConsoleParts } from "../console/console-parts.ts";
 import { type Asked, addChange, addQuestion, type Form, pagingOf } from "../console/console-routes.ts";
 import { AuthInputError } from "../identity/admin.ts";
 import { clientsWithin } from "../identity/client-admin.ts";
-import type { OperatorSession } from "../identity/operators.ts";
-import { type Grant, parseGrant, writeScopeOf } from "../identity/permissions.ts";
+import { type Grant, parseGrant } from "../identity/grants.ts";
+import type { OperatorSession } from "../identity/operator-sessions.ts";
+import { writeScopeOf } from "../identity/scopes.ts";
 import { ConsoleError } from "../platform/errors/console-registry.ts";
 import type { Page } from "../platform/http/answers.ts";
 import {

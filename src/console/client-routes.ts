@@ -19,8 +19,9 @@ import type {
   ClientOptionsAnswer,
   CreateClientAnswer,
 } from "../identity/console-answers.ts";
-import { type OperatorSession, operatorsWithin } from "../identity/operators.ts";
-import { SCOPES, TOKEN_SCOPES } from "../identity/permissions.ts";
+import type { OperatorSession } from "../identity/operator-sessions.ts";
+import { operatorsWithin } from "../identity/operators.ts";
+import { SCOPES, TOKEN_SCOPES } from "../identity/scopes.ts";
 import type { Row } from "../platform/db/row.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import { ConsoleError } from "../platform/errors/console-registry.ts";

@@ -3,7 +3,7 @@ import type pg from "pg";
 import type { AuthAdmin } from "../identity/admin.ts";
 import type { AuthInternals } from "../identity/authenticator.ts";
 import type { LoginParts } from "../identity/login.ts";
-import type { OperatorSession } from "../identity/operators.ts";
+import type { OperatorSession } from "../identity/operator-sessions.ts";
 import type { SingleSignOn } from "../identity/single-sign-on.ts";
 import { isLoopback } from "../platform/http/networks.ts";
 import type { CursorContext } from "../platform/http/page-cursors.ts";

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import type { OperatorSession } from "../identity/operators.ts";
+import type { OperatorSession } from "../identity/operator-sessions.ts";
 import type { Permission } from "../identity/roles.ts";
 import { readFor } from "../platform/db/connection.ts";
 import { ServiceError } from "../platform/errors/registry.ts";

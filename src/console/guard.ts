@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { findSession, isCsrfTokenOf, type OperatorSession } from "../identity/operators.ts";
+import { findSession, isCsrfTokenOf, type OperatorSession } from "../identity/operator-sessions.ts";
 import { isAllowed, leastRoleFor, type Permission } from "../identity/roles.ts";
 import { ConsoleError } from "../platform/errors/console-registry.ts";
 import { ConflictError, InputError, NotFoundError } from "../platform/errors/operator-error.ts";

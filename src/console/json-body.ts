@@ -1,4 +1,4 @@
-import type { Grant } from "../identity/permissions.ts";
+import type { Grant } from "../identity/grants.ts";
 import { ConsoleError } from "../platform/errors/console-registry.ts";
 
 const TEXT_CHARACTERS_MAX = 1_000;

@@ -3,7 +3,6 @@ import type { OperatorPasswordAnswer } from "../identity/console-answers.ts";
 import {
   createOperator,
   disableOperator,
-  newPassword,
   type OperatorAdmin,
   operatorsWithin,
   removeOperator,
@@ -11,6 +10,7 @@ import {
   setOperatorPassword,
   setOperatorRights,
 } from "../identity/operators.ts";
+import { newPassword } from "../identity/passwords.ts";
 import { ROLES } from "../identity/roles.ts";
 import { readRole } from "../identity/scope.ts";
 import { resetTotp } from "../identity/second-factor.ts";

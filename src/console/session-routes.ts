@@ -4,11 +4,10 @@ import { confirmCode, confirmPassword, logIn, requireAttempt } from "../identity
 import {
   closeSession,
   csrfTokenOf,
-  hasOperators,
   type OperatorSession,
   SESSION_IDLE_SECONDS,
-  setOperatorPassword,
-} from "../identity/operators.ts";
+} from "../identity/operator-sessions.ts";
+import { hasOperators, setOperatorPassword } from "../identity/operators.ts";
 import { permissionsOf } from "../identity/roles.ts";
 import { beginTotp, confirmTotp, resetTotp } from "../identity/second-factor.ts";
 import { SignOnRefused, signOn } from "../identity/single-sign-on.ts";

@@ -1,4 +1,4 @@
-import { type Grant, parseGrant } from "./permissions.ts";
+import { type Grant, parseGrant } from "./grants.ts";
 import { EVERYTHING, type Scope } from "./scope.ts";
 
 /** The members that list grants, of `create-client`, `update-client`, `create-operator` and `set-operator-rights`. */

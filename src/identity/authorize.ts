@@ -1,8 +1,9 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from "fastify";
 import { ServiceError } from "../platform/errors/registry.ts";
-import type { Authenticator, BearerResult, RateLimiter, RateResult } from "./authenticator.ts";
+import type { Authenticator, BearerResult } from "./authenticator.ts";
 import { hasScope, type Principal } from "./permissions.ts";
+import type { RateLimiter, RateResult } from "./rate-limiter.ts";
 
 declare module "fastify" {
   interface FastifyRequest {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { BoundedMap } from "./directory.ts";
+import { BoundedMap } from "./bounded-map.ts";
 
 describe("a bounded map", () => {
   it("pushes out the entry used longest ago, and never holds more than its capacity", () => {

@@ -5,8 +5,9 @@ import { ConflictError, NotFoundError } from "../platform/errors/operator-error.
 import { type AuthAdmin, AuthInputError, demand, demandUnchanged, isWhole } from "./admin.ts";
 import { type AuthChange, changeAuth } from "./audit.ts";
 import type { ClientItem, ClientLimits, SecretItem } from "./console-answers.ts";
-import { checkGrant, type Grant, isKnownScope, SCOPES, scopesForTokens } from "./permissions.ts";
+import { checkGrant, type Grant } from "./grants.ts";
 import { isWithinKeys, type Scope } from "./scope.ts";
+import { isKnownScope, SCOPES, scopesForTokens } from "./scopes.ts";
 import { digestSecret, newClientId, newClientSecret, pepperOf, readPeppers } from "./secrets.ts";
 
 const INSERT = namedStatement(

@@ -1,5 +1,5 @@
 // Types only, from modules without Node: the console compiles them for the browser.
-import type { Grant } from "./permissions.ts";
+import type { Grant } from "./grants.ts";
 import type { Role } from "./roles.ts";
 
 /** The client that something belongs to. */

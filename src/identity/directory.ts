@@ -3,41 +3,10 @@ import type { Pool } from "pg";
 import type { SecretCipher } from "../platform/crypto/secret-cipher.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import type { SharedCounter } from "../platform/runtime/shared-memory.ts";
-import { arrangeGrants, type Grant, type Grants } from "./permissions.ts";
+import { BoundedMap } from "./bounded-map.ts";
+import { arrangeGrants, type Grant, type Grants } from "./grants.ts";
 import { type Peppers, readPeppers } from "./secrets.ts";
 import { chooseSigningKey, loadSigningKeys, type SigningKey } from "./signing-key.ts";
-
-/** An LRU cache with at most `capacity` entries. */
-export class BoundedMap<Key, Value> {
-  readonly #entries = new Map<Key, Value>();
-  readonly #capacity: number;
-
-  constructor(capacity: number) {
-    this.#capacity = capacity;
-  }
-
-  /** Returns the value and marks it as recently used. */
-  get(key: Key): Value | undefined {
-    const value = this.#entries.get(key);
-    if (value === undefined) return undefined;
-    // A Map iterates in insertion order, so its first entry is the least recently used.
-    this.#entries.delete(key);
-    this.#entries.set(key, value);
-    return value;
-  }
-
-  set(key: Key, value: Value): void {
-    this.#entries.delete(key);
-    this.#entries.set(key, value);
-    if (this.#entries.size <= this.#capacity) return;
-    const [oldest] = this.#entries.keys();
-    this.#entries.delete(oldest as Key);
-  }
-
-  delete(key: Key): void {
-    this.#entries.delete(key);
-  }
-}
 
 /** Read at most twice a second by each thread, except for unknown key ids. Also reads the clock: only the database's clock dates tokens. */
 const READ_EPOCH = namedStatement(

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { createFailureLimiter } from "./attempt-limiters.ts";
+import { createFailureLimiter } from "./failure-limiter.ts";
 
 describe("the limiter of failed authentications", () => {
   it("allows 20 in any minute for each address and client id", () => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
 import { OAuthError } from "../platform/errors/oauth-error.ts";
-import { parseForm } from "./client-authentication.ts";
+import { parseForm } from "./form.ts";
 
 describe("the form parser", () => {
   it("reads what URLSearchParams writes", () => {

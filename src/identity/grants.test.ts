@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { arrangeGrants, grantsInclude, parseGrant } from "./permissions.ts";
+import { arrangeGrants, grantsInclude, parseGrant } from "./grants.ts";
 
 describe("grants", () => {
   it("are written CLIENTCODE/PROPERTYCODE or CLIENTCODE/*, divided at the first slash", () => {

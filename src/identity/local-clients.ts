@@ -5,7 +5,7 @@ import { readOwnFile, replaceOwnFile } from "../platform/runtime/own-files.ts";
 import type { AuthAdmin } from "./admin.ts";
 import type { AuthInternals } from "./authenticator.ts";
 import { type ClientSummary, createClient, listClients, revokeClient, updateClient } from "./client-admin.ts";
-import { TOKEN_SCOPES } from "./permissions.ts";
+import { TOKEN_SCOPES } from "./scopes.ts";
 
 /** Credentials stored in DATA_DIR for commands on this machine, readable only by their owner. */
 export interface LocalClient {

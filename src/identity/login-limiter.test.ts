@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { allocateLogins, createLoginLimiter } from "./attempt-limiters.ts";
+import { allocateLogins, createLoginLimiter } from "./login-limiter.ts";
 
 test("ten attempts at a name from an address pass in five minutes, the next one waits for the first to be forgotten", () => {
   let now = 1_000_000;

@@ -5,15 +5,11 @@ import { ConsoleError } from "../platform/errors/console-registry.ts";
 import { originOf } from "../platform/http/networks.ts";
 import type { Semaphore } from "../platform/runtime/semaphore.ts";
 import type { Logger } from "../platform/telemetry/log.ts";
-import type { LoginLimiter } from "./attempt-limiters.ts";
 import { recordAudit } from "./audit.ts";
-import {
-  looksLikeOperatorName,
-  looksLikePassword,
-  matchesPassword,
-  type OperatorSession,
-  openSession,
-} from "./operators.ts";
+import type { LoginLimiter } from "./login-limiter.ts";
+import { type OperatorSession, openSession } from "./operator-sessions.ts";
+import { looksLikeOperatorName } from "./operators.ts";
+import { looksLikePassword, matchesPassword } from "./passwords.ts";
 import { useCode } from "./second-factor.ts";
 
 const READ_CREDENTIALS = namedStatement(

@@ -1,5 +1,5 @@
 import type { Addresses } from "./authenticator.ts";
-import { SCOPES } from "./permissions.ts";
+import { SCOPES } from "./scopes.ts";
 
 const CLIENT_AUTHENTICATION = ["client_secret_basic", "client_secret_post"];
 

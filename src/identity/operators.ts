@@ -1,15 +1,16 @@
-import { createHash, randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from "node:crypto";
 import type { Pool } from "pg";
 import type { Row } from "../platform/db/row.ts";
-import { namedStatement, readStatement, type Statement } from "../platform/db/statement.ts";
+import { namedStatement, type Statement } from "../platform/db/statement.ts";
 import { withTransaction } from "../platform/db/transaction.ts";
 import { ConsoleError } from "../platform/errors/console-registry.ts";
 import { NotFoundError } from "../platform/errors/operator-error.ts";
 import type { Semaphore } from "../platform/runtime/semaphore.ts";
-import { AuthInputError, demand, demandUnchanged, isWhole } from "./admin.ts";
+import { AuthInputError, demand, demandUnchanged } from "./admin.ts";
 import { recordAudit } from "./audit.ts";
 import type { OperatorItem } from "./console-answers.ts";
-import { isAllowed, ROLES, type Role } from "./roles.ts";
+import { CLOSE_OF_OPERATOR } from "./operator-sessions.ts";
+import { checkNewPassword, hashPassword } from "./passwords.ts";
+import { isAllowed, type OperatorRights, ROLES } from "./roles.ts";
 import { checkOperatorGrants, EVERYTHING, Scope } from "./scope.ts";
 
 const INSERT = namedStatement(
@@ -69,12 +70,6 @@ const NAME_SHAPE = /^[a-z0-9][a-z0-9._-]{0,63}$/;
 /** Whether the text has the form of an operator's name. */
 export function looksLikeOperatorName(text: string): boolean {
   return NAME_SHAPE.test(text);
-}
-
-/** An operator's role and grants. */
-export interface OperatorRights {
-  readonly role: Role;
-  readonly grants: readonly string[];
 }
 
 /** The rights to change; omitted ones are unchanged. */
@@ -289,207 +284,7 @@ export function disableOperator(admin: OperatorAdmin, name: string, disabled: bo
   });
 }
 
-const OPEN = readStatement(new URL("./sql/open-session.sql", import.meta.url));
-/** $1 digest, $2 idle timeout in seconds. */
-const FIND = namedStatement(
-  "find-session",
-  `select operator.name, operator.role, operator.grants, operator.password_hash is not null as "hasPassword",
-    operator.totp_since is not null as "hasTotp", session.expires_at as "expiresAt",
-    session.last_seen_at < clock_timestamp() - interval '1 minute' as "isUnseen"
-  from bellhop.operator_session as session
-  join bellhop.operator as operator on operator.name = session.operator_name
-  where session.digest = $1 and session.expires_at > clock_timestamp()
-    and session.last_seen_at > clock_timestamp() - make_interval(secs => $2)
-    and operator.disabled_at is null`,
-);
-const TOUCH = namedStatement(
-  "touch-session",
-  `update bellhop.operator_session set last_seen_at = clock_timestamp() where digest = $1`,
-);
-const CLOSE = namedStatement(
-  "close-session",
-  `delete from bellhop.operator_session where digest = $1 returning operator_name as name`,
-);
-/** All sessions of an operator except the one with id $2 (null: all). */
-const CLOSE_OF_OPERATOR = namedStatement(
-  "close-sessions-of-operator",
-  `delete from bellhop.operator_session where operator_name = $1 and digest is distinct from sha256(convert_to($2::text, 'UTF8'))`,
-);
-
-/** Absolute lifetime of a session: a working day. */
-const SESSION_SECONDS = 12 * 3_600;
-
-/** Idle timeout. */
-export const SESSION_IDLE_SECONDS = 3_600;
-
-/** Opening another ends the oldest. */
-const SESSIONS_OF_OPERATOR_MAX = 10;
-
-/** 256 random bits in base64url. */
-const SESSION_ID_SHAPE = /^[A-Za-z0-9_-]{43}$/;
-
-/** A logged-in operator. */
-export interface OperatorSession {
-  /** Known only to the browser. */
-  readonly id: string;
-  readonly name: string;
-  readonly role: Role;
-  readonly scope: Scope;
-  readonly hasPassword: boolean;
-  readonly hasTotp: boolean;
-  readonly expiresAt: Date;
-}
-
-type SessionRow = Omit<OperatorSession, "id" | "scope"> & OperatorRights & { readonly isUnseen: boolean };
-
-const digestOf = (id: string): Buffer => createHash("sha256").update(id).digest();
-
-/** What an operator logged in with, which may have changed during verification: a password and code, or an account. */
-type Proof =
-  | { readonly passwordHash: string | null; readonly hasTotp: boolean; readonly subject?: never }
-  | { readonly subject: string; readonly passwordHash?: never; readonly hasTotp?: never };
-
-/** Opens a session; undefined if the operator was disabled or removed, or the proof is no longer valid. */
-export async function openSession(
-  pool: Pool,
-  name: string,
-  { passwordHash, hasTotp, subject }: Proof,
-): Promise<OperatorSession | undefined> {
-  const id = randomBytes(32).toString("base64url");
-  const bounds = [SESSION_SECONDS, SESSIONS_OF_OPERATOR_MAX];
-  await pool.query({ ...OPEN, values: [digestOf(id), name, ...bounds, passwordHash, hasTotp, subject] });
-  return findSession(pool, id, false);
-}
-
-/**
- * The session with this id; undefined if it does not exist, has expired, is idle for too long, or its operator is disabled. Read from the
- * database each time, so that a session ends on every node at once. `isActive`: the operator acted; a page's automatic refresh does not
- * keep a session alive.
- */
-export async function findSession(
-  pool: Pool,
-  id: string,
-  isActive: boolean,
-): Promise<OperatorSession | undefined> {
-  if (!SESSION_ID_SHAPE.test(id)) return undefined;
-  const digest = digestOf(id);
-  const [row] = (await pool.query<SessionRow>({ ...FIND, values: [digest, SESSION_IDLE_SECONDS] })).rows;
-  if (row === undefined) return undefined;
-  // One update per minute is precise enough for the idle timeout and avoids a write per request.
-  if (isActive && row.isUnseen) await pool.query({ ...TOUCH, values: [digest] });
-  const { grants, isUnseen: _isUnseen, ...account } = row;
-  return { id, ...account, scope: new Scope(grants) };
-}
-
-/** Ends a session and returns its operator's name. */
-export async function closeSession(pool: Pool, id: string): Promise<string | undefined> {
-  const { rows } = await pool.query<{ name: string }>({ ...CLOSE, values: [digestOf(id)] });
-  return rows[0]?.name;
-}
-
-/**
- * The CSRF token that a page sends with every change. Derived from the session's id, so it needs no storage; other sites cannot read the
- * response that carries it.
- */
-export function csrfTokenOf({ id }: OperatorSession): string {
-  return createHash("sha256").update(`csrf\0${id}`).digest("base64url");
-}
-
-export function isCsrfTokenOf(session: OperatorSession, token: string): boolean {
-  const [right, given] = [Buffer.from(csrfTokenOf(session)), Buffer.from(token)];
-  return right.length === given.length && timingSafeEqual(right, given);
-}
-
-/**
- * OWASP's second choice for scrypt: 32 MiB and about 0.2 s of a pool thread per password, so that concurrent guesses do not exhaust the
- * memory that batches need. Stored with each hash, so the cost can be raised later.
- */
-const COST = { logN: 15, blockSize: 8, parallelism: 3 } as const;
-
-const SALT_BYTES = 16;
-const KEY_BYTES = 32;
-const PASSWORD_CHARACTERS_MIN = 12;
-const PASSWORD_CHARACTERS_MAX = 256;
-
-interface StoredPassword {
-  readonly logN: number;
-  readonly blockSize: number;
-  readonly parallelism: number;
-  readonly salt: Buffer;
-  readonly key: Buffer;
-}
-
-/** A generated password: 144 random bits. */
-export function newPassword(): string {
-  return randomBytes(18).toString("base64url");
-}
-
-/** Throws AuthInputError for a password that is too easy to guess or malformed. */
-export function checkNewPassword(password: string, name: string): void {
-  const [least, most] = [PASSWORD_CHARACTERS_MIN, PASSWORD_CHARACTERS_MAX];
-  demand(isWhole([...password].length, least, most), `A password must have ${least} to ${most} characters.`);
-  const isPlain = password.isWellFormed() && !/\p{Cc}/u.test(password);
-  demand(isPlain, "A password must not have control characters.");
-  const isVaried = !password.toLowerCase().includes(name) && new Set(password).size >= 5;
-  demand(isVaried, "A password must not consist of the name or of a few repeated characters.");
-}
-
-/** Whether the text has the form of a password, so that hashing it is worthwhile. */
-export function looksLikePassword(text: string): boolean {
-  return text !== "" && text.length <= 2 * PASSWORD_CHARACTERS_MAX && text.isWellFormed();
-}
-
 /** Operators take turns, and client networks at logins. Throws SemaphoreFull. */
 function hashInTurn({ hashing, who }: OperatorAdmin, password: string): Promise<string> {
   return hashing === undefined ? hashPassword(password) : hashing.run(() => hashPassword(password), who);
-}
-
-/** The salted hash of a password as stored: `scrypt$15$8$3$<salt>$<key>`. */
-export async function hashPassword(password: string): Promise<string> {
-  const salt = randomBytes(SALT_BYTES);
-  const key = await derive(password, { ...COST, salt, key: Buffer.alloc(KEY_BYTES) });
-  const { logN, blockSize, parallelism } = COST;
-  return ["scrypt", logN, blockSize, parallelism, salt.toString("base64url"), key.toString("base64url")].join(
-    "$",
-  );
-}
-
-/** Compared with if the operator does not exist: the same work, never a match. */
-const NOBODY: StoredPassword = { ...COST, salt: Buffer.alloc(SALT_BYTES), key: Buffer.alloc(KEY_BYTES) };
-
-/** Whether the password matches the stored hash. Undefined (no such operator) takes the same time and is false. */
-export async function matchesPassword(password: string, stored: string | undefined): Promise<boolean> {
-  const against = stored === undefined ? NOBODY : readStored(stored);
-  const key = await derive(password, against);
-  return timingSafeEqual(key, against.key) && stored !== undefined;
-}
-
-function readStored(stored: string): StoredPassword {
-  const [kind, logN, blockSize, parallelism, salt = "", key = ""] = stored.split("$");
-  if (kind !== "scrypt") throw new Error("Unknown format of a stored password.");
-  return {
-    logN: Number(logN),
-    blockSize: Number(blockSize),
-    parallelism: Number(parallelism),
-    salt: Buffer.from(salt, "base64url"),
-    key: Buffer.from(key, "base64url"),
-  };
-}
-
-/** Keyboards may compose the same letters differently; NFC normalizes them. */
-function derive(
-  password: string,
-  { logN, blockSize, parallelism, salt, key }: StoredPassword,
-): Promise<Buffer> {
-  const options: ScryptOptions = {
-    N: 2 ** logN,
-    r: blockSize,
-    p: parallelism,
-    maxmem: 256 * 2 ** logN * blockSize,
-  };
-  return new Promise((resolve, reject) => {
-    scrypt(password.normalize("NFC"), salt, key.length, options, (error, derived) =>
-      error === null ? resolve(derived) : reject(error),
-    );
-  });
 }

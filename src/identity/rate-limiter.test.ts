@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import { createRateLimiter } from "./authenticator.ts";
+import { createRateLimiter } from "./rate-limiter.ts";
 
 describe("the limiter of request rates", () => {
   it("lets a burst pass, then refuses with the time to wait", () => {

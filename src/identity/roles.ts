@@ -32,3 +32,9 @@ export function isAllowed(role: Role, permission: Permission): boolean {
 export function permissionsOf(role: Role): Permission[] {
   return (Object.keys(PERMISSIONS) as Permission[]).filter((permission) => isAllowed(role, permission));
 }
+
+/** An operator's role and grants. */
+export interface OperatorRights {
+  readonly role: Role;
+  readonly grants: readonly string[];
+}

@@ -3,9 +3,10 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from
 import { isDatabaseOutage } from "../platform/db/database-errors.ts";
 import { OAuthError } from "../platform/errors/oauth-error.ts";
 import { ServiceError } from "../platform/errors/registry.ts";
-import type { FailureLimiter } from "./attempt-limiters.ts";
 import type { Addresses, AuthInternals } from "./authenticator.ts";
-import { authenticateClient, type ClientRequest, parseForm, requireToken } from "./client-authentication.ts";
+import { authenticateClient, type ClientRequest } from "./client-authentication.ts";
+import type { FailureLimiter } from "./failure-limiter.ts";
+import { parseForm, requireToken } from "./form.ts";
 import { AUTH_PATHS, describeAuthorizationServer } from "./metadata.ts";
 import { denyToken } from "./token-admin.ts";
 import { grantToken, rateLimitHeaders, type TokenWatch } from "./token-endpoint.ts";

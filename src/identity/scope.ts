@@ -1,5 +1,5 @@
 import { InputError } from "../platform/errors/operator-error.ts";
-import { arrangeGrants, type Grant, type Grants, grantsInclude, parseGrant } from "./permissions.ts";
+import { arrangeGrants, type Grant, type Grants, grantsInclude, parseGrant } from "./grants.ts";
 import { ROLES, type Role } from "./roles.ts";
 
 /** Throws InputError unless the text is a role. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { chooseScopes } from "./permissions.ts";
+import { chooseScopes } from "./scopes.ts";
 
 describe("the scopes of a token", () => {
   const granted = ["reservations:write", "read", "introspect"];

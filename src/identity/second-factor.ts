@@ -4,7 +4,8 @@ import type { Pool } from "pg";
 import type { SecretCipher } from "../platform/crypto/secret-cipher.ts";
 import { namedStatement } from "../platform/db/statement.ts";
 import { demand } from "./admin.ts";
-import { changeOperator, type OperatorAdmin, type OperatorSession } from "./operators.ts";
+import type { OperatorSession } from "./operator-sessions.ts";
+import { changeOperator, type OperatorAdmin } from "./operators.ts";
 
 /** $2: a new secret, in effect once a code has proved that an app has it. */
 const BEGIN = namedStatement(

@@ -3,7 +3,8 @@ import type { Pool } from "pg";
 import type { Config } from "../config.ts";
 import { namedStatement } from "../platform/db/statement.ts";
 import { recordAudit } from "./audit.ts";
-import { type OperatorSession, openSession, readEmail } from "./operators.ts";
+import { type OperatorSession, openSession } from "./operator-sessions.ts";
+import { readEmail } from "./operators.ts";
 
 /** An OpenID Connect provider for operator logins. */
 export type SingleSignOnSettings = NonNullable<Config["singleSignOn"]>;

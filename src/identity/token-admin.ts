@@ -4,7 +4,7 @@ import { type AuthAdmin, demand, isWhole } from "./admin.ts";
 import { changeAuth, recordAudit } from "./audit.ts";
 import type { AuthInternals } from "./authenticator.ts";
 import { showClient } from "./client-admin.ts";
-import { chooseScopes, scopesForTokens } from "./permissions.ts";
+import { chooseScopes, scopesForTokens } from "./scopes.ts";
 
 /**
  * Signs a token for a client without its secret, for an operator's tests. It does not count against the client's limit; the audit records

@@ -3,15 +3,11 @@ import { readStatement } from "../platform/db/statement.ts";
 import { OAuthError } from "../platform/errors/oauth-error.ts";
 import { spanText } from "../platform/runtime/amounts.ts";
 import { type IssuedToken, signAccessToken } from "./access-token.ts";
-import type { FailureLimiter } from "./attempt-limiters.ts";
 import type { AuthInternals } from "./authenticator.ts";
-import {
-  type AuthenticatedClient,
-  authenticateClient,
-  type ClientRequest,
-  type Form,
-} from "./client-authentication.ts";
-import { chooseScopes, scopesForTokens } from "./permissions.ts";
+import { type AuthenticatedClient, authenticateClient, type ClientRequest } from "./client-authentication.ts";
+import type { FailureLimiter } from "./failure-limiter.ts";
+import type { Form } from "./form.ts";
+import { chooseScopes, scopesForTokens } from "./scopes.ts";
 import type { SigningKey } from "./signing-key.ts";
 
 const DEBIT = readStatement(new URL("./sql/debit-token-bucket.sql", import.meta.url));

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { letterOf, RESOURCES, type Resource } from "#contract/resource.ts";
 import { EmptyRefusal, rateFields } from "../identity/authorize.ts";
-import { writeScopeOf } from "../identity/permissions.ts";
+import { writeScopeOf } from "../identity/scopes.ts";
 import { COMMON_HEADERS, isLast, PacedRequest } from "../platform/http/connection.ts";
 import { errorBody, JSON_TYPE, reportError, retryAfterOf } from "../platform/http/error-body.ts";
 import { prefersText } from "../platform/http/preferences.ts";

@@ -1,5 +1,5 @@
-import type { RateResult } from "../identity/authenticator.ts";
 import type { Principal } from "../identity/permissions.ts";
+import type { RateResult } from "../identity/rate-limiter.ts";
 import type { DataContext } from "./data-context.ts";
 
 /**

@@ -3,7 +3,7 @@ import { BACKFILL_SCHEMAS } from "../backfill/openapi.ts";
 import { CERTIFICATION_OPERATIONS, CERTIFICATION_SCHEMAS } from "../certification/certification-route.ts";
 import { AUTH_PATHS } from "../identity/metadata.ts";
 import { AUTH_OPERATIONS, AUTH_SCHEMAS } from "../identity/openapi/auth-operations.ts";
-import { SCOPES, type Scope } from "../identity/permissions.ts";
+import { SCOPES, type Scope } from "../identity/scopes.ts";
 import { ACCEPTED_ANSWER, dataOperations, dataSchemas } from "../ingest/openapi/data-operations.ts";
 import { recordSchemas } from "../ingest/openapi/record-schemas.ts";
 import { INSIGHT_SCHEMAS, insightOperations } from "../insight/openapi/insight-document.ts";

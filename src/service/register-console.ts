@@ -7,8 +7,8 @@ import { type ConsoleParts, sessionCookieOf } from "../console/console-parts.ts"
 import { addAppRoutes, guardRoutes, renderConsoleError } from "../console/guard.ts";
 import { addOperatorRoutes } from "../console/operator-routes.ts";
 import { addSessionRoutes } from "../console/session-routes.ts";
-import { createLoginLimiter, type LoginMemory } from "../identity/attempt-limiters.ts";
 import type { AuthInternals } from "../identity/authenticator.ts";
+import { createLoginLimiter, type LoginMemory } from "../identity/login-limiter.ts";
 import { SingleSignOn, type SingleSignOnSettings } from "../identity/single-sign-on.ts";
 import {
   addInsightRoutes,

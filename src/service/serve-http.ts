@@ -16,10 +16,11 @@ import { batchWatchOf, tokenWatchOf, waitAfterTooManyBy } from "../certification
 import { WireNotes } from "../certification/wire-notes.ts";
 import { type Config, localAddress } from "../config.ts";
 import { registerDocsRoutes } from "../documentation/docs-routes.ts";
-import { createFailureLimiter } from "../identity/attempt-limiters.ts";
-import { type Addresses, type Authenticator, createRateLimiter } from "../identity/authenticator.ts";
+import type { Addresses, Authenticator } from "../identity/authenticator.ts";
 import { EmptyRefusal, refuseEmpty } from "../identity/authorize.ts";
+import { createFailureLimiter } from "../identity/failure-limiter.ts";
 import { readSandbox } from "../identity/local-clients.ts";
+import { createRateLimiter } from "../identity/rate-limiter.ts";
 import { registerAuthRoutes } from "../identity/routes.ts";
 import { DATA_ROUTES, DataEndpoints } from "../ingest/data-endpoints.ts";
 import { AcceptLog, PropertyRegister, YieldingLog } from "../ingest/log/accept-log.ts";

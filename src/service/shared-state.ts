@@ -1,5 +1,6 @@
-import { allocateFailures, allocateLogins, type LoginMemory } from "../identity/attempt-limiters.ts";
-import { allocateRates } from "../identity/authenticator.ts";
+import { allocateFailures } from "../identity/failure-limiter.ts";
+import { allocateLogins, type LoginMemory } from "../identity/login-limiter.ts";
+import { allocateRates } from "../identity/rate-limiter.ts";
 import { BUCKET_COUNT, RequestIdStamp } from "../ingest/log/part-name.ts";
 import { allocateBudget, type BudgetMemory } from "../platform/http/receive-body.ts";
 import { SharedCounter, SharedHints } from "../platform/runtime/shared-memory.ts";

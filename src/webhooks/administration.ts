@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type pg from "pg";
 import { recordAudit } from "../identity/audit.ts";
 import { clientsWithin } from "../identity/client-admin.ts";
-import { arrangeGrants, type Grant, grantsInclude } from "../identity/permissions.ts";
+import { arrangeGrants, type Grant, grantsInclude } from "../identity/grants.ts";
 import type { Scope } from "../identity/scope.ts";
 import type { SecretCipher } from "../platform/crypto/secret-cipher.ts";
 import { namedStatement, type Statement } from "../platform/db/statement.ts";

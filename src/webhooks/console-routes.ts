@@ -3,7 +3,7 @@ import type pg from "pg";
 import type { ConsoleParts } from "../console/console-parts.ts";
 import { addChange, addQuestion, type Form } from "../console/console-routes.ts";
 import { clientsWithin } from "../identity/client-admin.ts";
-import type { OperatorSession } from "../identity/operators.ts";
+import type { OperatorSession } from "../identity/operator-sessions.ts";
 import type { AddressRules } from "./address-rules.ts";
 import {
   addWebhook,

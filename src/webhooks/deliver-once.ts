@@ -3,7 +3,7 @@ import { request } from "node:https";
 import { isIP } from "node:net";
 import { type Span, SpanKind, SpanStatusCode } from "@opentelemetry/api";
 import type pg from "pg";
-import type { Grant } from "../identity/permissions.ts";
+import type { Grant } from "../identity/grants.ts";
 import type { SecretCipher } from "../platform/crypto/secret-cipher.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import { isUuid } from "../platform/http/position.ts";

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type pg from "pg";
 import { type MemberRule, rewriteMembers } from "#contract/redact-record.ts";
 import { letterOf } from "#contract/resource.ts";
-import { arrangeGrants, type Grant, grantsInclude } from "../identity/permissions.ts";
+import { arrangeGrants, type Grant, grantsInclude } from "../identity/grants.ts";
 import { ALL_BUCKETS } from "../ingest/log/part-name.ts";
 import { holdPrivacyVersion } from "../ingest/redact.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { SessionAnswer } from "../../src/console/session-answers.ts";
-import { createLoginLimiter } from "../../src/identity/attempt-limiters.ts";
 import { logIn as checkLogin } from "../../src/identity/login.ts";
+import { createLoginLimiter } from "../../src/identity/login-limiter.ts";
 import { createOperator, disableOperator, setOperatorPassword } from "../../src/identity/operators.ts";
 import { permissionsOf } from "../../src/identity/roles.ts";
 import { createSecretCipher } from "../../src/platform/crypto/secret-cipher.ts";

@@ -11,7 +11,7 @@ import { FAULTS } from "#simulator/faults.ts";
 import type { QuarantineCode } from "../../src/apply/state/record.ts";
 import { PARTNER_VARIABLES, readConfig } from "../../src/config.ts";
 import { SETTINGS } from "../../src/config-table.ts";
-import { SCOPES } from "../../src/identity/permissions.ts";
+import { SCOPES } from "../../src/identity/scopes.ts";
 import { FINDING_KINDS } from "../../src/insight/finding.ts";
 import { buildOpenApiDocument } from "../../src/openapi/document.ts";
 import { createSurveyMetrics } from "../../src/operations/metrics/survey.ts";

@@ -4,13 +4,13 @@ import Fastify from "fastify";
 import { type JWTPayload, SignJWT } from "jose";
 import type { Pool } from "pg";
 import type { AuthAdmin } from "../../src/identity/admin.ts";
-import { createFailureLimiter } from "../../src/identity/attempt-limiters.ts";
 import {
   type AuthConfig,
   type Authenticator,
   createAuthenticator,
 } from "../../src/identity/authenticator.ts";
 import { type ClientSettings, createClient } from "../../src/identity/client-admin.ts";
+import { createFailureLimiter } from "../../src/identity/failure-limiter.ts";
 import { registerAuthRoutes } from "../../src/identity/routes.ts";
 import { clientAddressReader } from "../../src/platform/http/client-address.ts";
 import { BodyBudget, leaveBodies, receiveSmallBody } from "../../src/platform/http/receive-body.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { scryptSync } from "node:crypto";
-import type { OperatorRights } from "../../src/identity/operators.ts";
+import type { OperatorRights } from "../../src/identity/roles.ts";
 import type { Answer, TestService } from "./service.ts";
 
 export const PASSWORD = "correct horse battery";

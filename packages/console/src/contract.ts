@@ -24,7 +24,7 @@ export type {
 } from "../../../src/console/api-types.ts";
 export type * from "../../../src/console/session-answers.ts";
 export type * from "../../../src/identity/console-answers.ts";
-export type { Grant } from "../../../src/identity/permissions.ts";
+export type { Grant } from "../../../src/identity/grants.ts";
 export type { Permission, Role } from "../../../src/identity/roles.ts";
 export type * from "../../../src/insight/console/answers.ts";
 export type * from "../../../src/platform/http/answers.ts";

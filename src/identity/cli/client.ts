@@ -22,7 +22,8 @@ import {
   showClient,
   updateClient,
 } from "../client-admin.ts";
-import { type Grant, parseGrant, TOKEN_SCOPES } from "../permissions.ts";
+import { type Grant, parseGrant } from "../grants.ts";
+import { TOKEN_SCOPES } from "../scopes.ts";
 import { adminVerb } from "./administer.ts";
 
 const CLIENT_JSON =

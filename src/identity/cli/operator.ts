@@ -16,7 +16,6 @@ import {
   createOperator,
   disableOperator,
   listOperators,
-  newPassword,
   type OperatorAdmin,
   type OperatorSummary,
   removeOperator,
@@ -24,6 +23,7 @@ import {
   setOperatorPassword,
   setOperatorRights,
 } from "../operators.ts";
+import { newPassword } from "../passwords.ts";
 import { ROLES } from "../roles.ts";
 import { EVERYTHING } from "../scope.ts";
 import { resetTotp as resetOperatorTotp } from "../second-factor.ts";

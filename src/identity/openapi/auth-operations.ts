@@ -17,9 +17,9 @@ import {
   objectOf,
   text,
 } from "../../platform/http/openapi/schema.ts";
-import { TOKEN_CHARACTERS_MAX } from "../client-authentication.ts";
+import { TOKEN_CHARACTERS_MAX } from "../form.ts";
 import { AUTH_PATHS } from "../metadata.ts";
-import { SCOPES, TOKEN_SCOPES } from "../permissions.ts";
+import { SCOPES, TOKEN_SCOPES } from "../scopes.ts";
 
 const TOKEN_TEXT: Schema = {
   type: "string",

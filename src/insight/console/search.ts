@@ -2,7 +2,7 @@ import type pg from "pg";
 import { type ResourceLetter, resourceOf } from "#contract/resource.ts";
 import { listClientPage } from "../../console/client-routes.ts";
 import { clientsWithin } from "../../identity/client-admin.ts";
-import type { OperatorSession } from "../../identity/operators.ts";
+import type { OperatorSession } from "../../identity/operator-sessions.ts";
 import { isAllowed } from "../../identity/roles.ts";
 import { isWithinKeys, type Scope } from "../../identity/scope.ts";
 import { queryEachBucket } from "../../platform/db/dialect.ts";

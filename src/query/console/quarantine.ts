@@ -4,7 +4,7 @@ import { readRecord } from "#contract/read-record.ts";
 import { letterOf, RESOURCES } from "#contract/resource.ts";
 import type { ConsoleParts } from "../../console/console-parts.ts";
 import { addChange, addQuestion, type Form, pagingOf } from "../../console/console-routes.ts";
-import type { OperatorSession } from "../../identity/operators.ts";
+import type { OperatorSession } from "../../identity/operator-sessions.ts";
 import type { Scope } from "../../identity/scope.ts";
 import type { AcceptLog } from "../../ingest/log/accept-log.ts";
 import { isoOfMicroseconds, microsecondsOf } from "../../ingest/log/part-name.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { AuthInputError } from "./admin.ts";
-import { checkNewPassword, hashPassword, matchesPassword, newPassword } from "./operators.ts";
+import { checkNewPassword, hashPassword, matchesPassword, newPassword } from "./passwords.ts";
 
 describe("an operator's password", () => {
   test("matches its own hash, with composed or decomposed characters, and no other password", async () => {
