@@ -13,7 +13,7 @@ from pathlib import Path
 import duckdb
 
 READERS = {"parquet": "read_parquet", "csv": "read_csv", "ndjson": "read_json"}
-TYPES = {"text": "varchar", "integer": "integer", "date": "date", "timestamp": "timestamptz", "amount": "decimal(18, 4)"}
+TYPES = {"text": "varchar", "boolean": "boolean", "integer": "integer", "date": "date", "timestamp": "timestamptz", "amount": "decimal(18, 4)"}
 
 
 def files_of(manifest, folder, table):
@@ -23,7 +23,7 @@ def files_of(manifest, folder, table):
 
 
 def open_export(folder):
-    """Returns a DuckDB connection with a view of each table that was exported: records, nights, blocks, versions and outcomes."""
+    """Returns a DuckDB connection with a view of each table that was exported, such as records and nights."""
     manifest = json.loads((Path(folder) / "manifest.json").read_text())
     format = manifest["basis"]["format"]
     connection = duckdb.connect()
@@ -40,15 +40,14 @@ def open_export(folder):
             rows = "(select " + "".join(f"null as {column['name']}, " for column in columns) + "null::bigint as pass limit 0)"
         values = ", ".join(f"{column['name']}::{TYPES[column['type']]} as {column['name']}" for column in columns)
         source = f"select {values}, pass from {rows}"
-        if table in ("nights", "blocks"):
-            # Nights written with the newest row of their reservation, and blocks with that of their group.
-            resource, key = ("reservations", "reservation_id") if table == "nights" else ("groups", "group_code")
+        if "resource" in described:
+            # Rows written with the newest row of their record, such as nights with that of their reservation.
             connection.execute(
                 f"""create view {table} as
-                select night.* from ({source}) as night
-                join records on records.resource = '{resource}' and records.client_code = night.client_code
-                  and records.property_code = night.property_code and records.key = night.{key}
-                  and records.pass = night.pass"""
+                select own.* from ({source}) as own
+                join records on records.resource = '{described["resource"]}' and records.client_code = own.client_code
+                  and records.property_code = own.property_code and records.key = own.{described["key"][-1]}
+                  and records.pass = own.pass"""
             )
         else:
             # Of rows with the same key, the one of the newest pass counts.

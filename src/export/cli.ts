@@ -7,7 +7,7 @@ import { sizeText } from "../platform/runtime/amounts.ts";
 import { letLowerPriority, lowerPriority } from "../platform/runtime/lower-priority.ts";
 import { FORMATS } from "./row-file.ts";
 import { type ExportReport, runExport } from "./run-export.ts";
-import { TABLE_NAMES, type TableName } from "./tables.ts";
+import { DEFAULT_TABLES, TABLE_NAMES, type TableName } from "./tables.ts";
 
 /**
  * Maximum heap growth over live data, in percent. V8's default allowed several times the 100,000 rows in memory: an export of ten million
@@ -45,7 +45,10 @@ const own = verb({
   args: { directory: required(text("DIR", "an empty folder, or one with an export")) },
   options: {
     format: choice("FORMAT", FORMATS, "file format (default: that of the folder, else parquet)"),
-    table: texts("TABLE", `${listText(TABLE_NAMES)} (default: those of the folder, else all)`),
+    table: texts(
+      "TABLE",
+      `${listText(TABLE_NAMES)} (default: those of the folder, else ${DEFAULT_TABLES.join(", ")})`,
+    ),
     full: flag("write all files again"),
   },
   examples: [

@@ -4,7 +4,7 @@ import { textOfMoney } from "#contract/money.ts";
  * The type of a column, which determines a batch's values: `date` as days since 1970-01-01, `timestamp` as ISO 8601 with microseconds,
  * `amount` as whole ten-thousandths.
  */
-export type ColumnType = "text" | "integer" | "date" | "timestamp" | "amount";
+export type ColumnType = "text" | "boolean" | "integer" | "date" | "timestamp" | "amount";
 
 export interface Column {
   readonly name: string;
@@ -12,7 +12,7 @@ export interface Column {
   readonly isNullable: boolean;
 }
 
-export type Value = string | number | null;
+export type Value = string | number | boolean | null;
 
 const DAY_MS = 86_400_000;
 const dates = new Map<number, string>();

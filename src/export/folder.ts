@@ -4,9 +4,8 @@ import { join, relative } from "node:path";
 import { OperatorError } from "../platform/errors/operator-error.ts";
 import { makeDirectory } from "../platform/runtime/make-directory.ts";
 import { createOwnFile, refuseLink } from "../platform/runtime/own-files.ts";
-import type { Column } from "./columns.ts";
 import type { ExportedFile, Format } from "./row-file.ts";
-import { TABLE_NAMES, type TableName } from "./tables.ts";
+import { TABLE_NAMES, type Table, type TableName } from "./tables.ts";
 
 /** The folder cannot be used for an export; the message says why. */
 export class ExportError extends OperatorError {}
@@ -49,9 +48,7 @@ export interface Manifest {
   readonly position: Position;
   /** Data that retention had deleted by then: payloads, outcomes or versions of client codes' records. */
   readonly retention: readonly object[];
-  readonly tables: Readonly<
-    Partial<Record<TableName, { readonly key: readonly string[]; readonly columns: readonly Column[] }>>
-  >;
+  readonly tables: Readonly<Partial<Record<TableName, Pick<Table, "key" | "columns" | "resource">>>>;
   readonly lastPass: number;
   readonly passes: readonly Pass[];
 }

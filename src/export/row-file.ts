@@ -30,6 +30,7 @@ type SchemaElement = ConstructorParameters<typeof ParquetWriter>[0]["schema"][nu
 
 const PARQUET_TYPES: Readonly<Record<ColumnType, Omit<SchemaElement, "name">>> = {
   text: { type: "BYTE_ARRAY", converted_type: "UTF8", logical_type: { type: "STRING" } },
+  boolean: { type: "BOOLEAN" },
   integer: { type: "INT32" },
   date: { type: "INT32", converted_type: "DATE", logical_type: { type: "DATE" } },
   timestamp: {

@@ -22,7 +22,7 @@ import {
   type Position,
 } from "./folder.ts";
 import { type ExportedFile, type Format, RowFile } from "./row-file.ts";
-import { type Stretch, TABLE_NAMES, TABLES, type Table, type TableName } from "./tables.ts";
+import { DEFAULT_TABLES, type Stretch, TABLE_NAMES, TABLES, type Table, type TableName } from "./tables.ts";
 
 export interface ExportOptions {
   readonly clientConfig: pg.ClientConfig;
@@ -31,7 +31,7 @@ export interface ExportOptions {
   readonly directory: string;
   /** Undefined: as in the folder, otherwise Parquet. */
   readonly format?: Format | undefined;
-  /** Undefined: as in the folder, otherwise all. */
+  /** Undefined: as in the folder, otherwise DEFAULT_TABLES. */
   readonly tables?: readonly TableName[] | undefined;
   /** Export all rows again. */
   readonly full: boolean;
@@ -192,7 +192,10 @@ class Export {
       position: open.to,
       retention: retention.rows.map((row) => ({ ...row, resource: resourceOf(row.resource) })),
       tables: Object.fromEntries(
-        draft.basis.tables.map((name) => [name, { key: TABLES[name].key, columns: TABLES[name].columns }]),
+        draft.basis.tables.map((name) => {
+          const { key, columns, resource } = TABLES[name];
+          return [name, { key, columns, ...(resource === undefined ? {} : { resource }) }];
+        }),
       ),
       lastPass: passes.at(-1)?.pass ?? draft.after,
       passes,
@@ -278,14 +281,14 @@ async function readBasis(
   before: Basis | undefined,
 ): Promise<Basis> {
   const { rows } = await client.query<Pick<Basis, "installation" | "privacy">>(readPrivacy);
-  const asked = options.tables ?? before?.tables ?? TABLE_NAMES;
+  const asked = options.tables ?? before?.tables ?? DEFAULT_TABLES;
   return {
     format: options.format ?? before?.format ?? "parquet",
-    // Nights and blocks are valid or not by their records, so they require the table of records.
+    // Rows of records are valid or not by those, so they require the table of records.
     tables: TABLE_NAMES.filter(
       (name) =>
         asked.includes(name) ||
-        (name === "records" && (asked.includes("nights") || asked.includes("blocks"))),
+        (name === "records" && asked.some((other) => TABLES[other].resource !== undefined)),
     ),
     version: CODE_VERSION,
     epoch: await readCursorEpoch(client),

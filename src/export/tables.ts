@@ -1,13 +1,15 @@
 import type pg from "pg";
-import { type ResourceLetter, resourceOf } from "#contract/resource.ts";
+import { letterOf, type Resource, type ResourceLetter, resourceOf } from "#contract/resource.ts";
 import { dayOfText } from "#contract/walk-value.ts";
 import { isoOfStored } from "../apply/state/look-up.ts";
+import { VERSION_TABLES } from "../apply/state/record.ts";
 import { isoOfMicroseconds, microsecondsOf } from "../ingest/log/part-name.ts";
-import { readStatement } from "../platform/db/statement.ts";
+import { readStatement, type Texts } from "../platform/db/statement.ts";
 import { isNoLongerKept, loadRecords } from "../query/load-records.ts";
 import { outcomeName } from "../query/outcome.ts";
 import { addBlocks } from "./blocks.ts";
 import { type Batch, type Column, type ColumnType, charactersOf, type Value } from "./columns.ts";
+import { FACT_TABLES, FactRows, factTableColumns } from "./facts.ts";
 import { addNights, type NightSource, readNightSource, readPropertyCodes } from "./nights.ts";
 
 /** The range of one bucket to read. */
@@ -29,6 +31,11 @@ export interface Table {
   /** Among rows with the same key, the newest one applies. */
   readonly key: readonly string[];
   readonly columns: readonly Column[];
+  /**
+   * Of a table whose rows count only if they are of the pass with the newest row of their record in `records`: the resource of those
+   * records. The last column of the key has theirs.
+   */
+  readonly resource?: Resource;
   /** Whether its rows are selected by change number rather than by receipt. */
   readonly isOfChanges: boolean;
   readonly statement: (stretch: Stretch) => { readonly text: string; readonly values: readonly unknown[] };
@@ -57,18 +64,19 @@ const RECORD_COLUMNS = columnsOf(
   "to_date date",
 );
 
-function statementsOf(name: string) {
+function statementsOf(name: string, texts: Texts) {
   const url = new URL(`./sql/read-exported-${name}.sql`, import.meta.url);
   const of = (current: string) =>
     readStatement(url, {
+      ...texts,
       current: readStatement(new URL(`./sql/parts/${current}.sql`, import.meta.url)).text,
     }).text;
   return { every: of("every-current"), changed: of("changed-current") };
 }
 
 /** A statement for current records. */
-function ofCurrent(name: string): Table["statement"] {
-  const { every, changed } = statementsOf(name);
+function ofCurrent(name: string, texts: Texts = {}): Table["statement"] {
+  const { every, changed } = statementsOf(name, texts);
   return ({ bucket, changes }) =>
     changes === undefined
       ? { text: every, values: [bucket] }
@@ -143,7 +151,30 @@ const openBlocks: Table["open"] = async (client, _pool, { bucket }) => {
   };
 };
 
-export const TABLES = {
+type FactTableName = keyof typeof FACT_TABLES;
+
+function factTable(name: FactTableName): Table {
+  const table = FACT_TABLES[name];
+  const letter = letterOf(table.resource);
+  const facts = new FactRows(table);
+  return {
+    key: ["client_code", "property_code", "key"],
+    columns: factTableColumns(table),
+    resource: table.resource,
+    isOfChanges: true,
+    statement: ofCurrent("facts", { of: VERSION_TABLES[letter].replace(/_version$/, ""), letter }),
+    open: async (client, _pool, { bucket }) => {
+      const properties = await readPropertyCodes(client, bucket);
+      return (rows, batch) => {
+        for (const row of rows) facts.add(properties, row as Parameters<typeof facts.add>[1], batch);
+      };
+    },
+  };
+}
+
+const FACT_TABLE_NAMES = Object.keys(FACT_TABLES) as readonly FactTableName[];
+
+const COUNTED_TABLES = {
   records: {
     key: RECORD_KEY,
     columns: RECORD_COLUMNS,
@@ -153,6 +184,7 @@ export const TABLES = {
   },
   nights: {
     key: ["client_code", "property_code", "reservation_id"],
+    resource: "reservations",
     columns: columnsOf(
       "client_code text",
       "property_code text",
@@ -182,6 +214,7 @@ export const TABLES = {
   },
   blocks: {
     key: ["client_code", "property_code", "group_code"],
+    resource: "groups",
     columns: columnsOf(
       "client_code text",
       "property_code text",
@@ -249,5 +282,15 @@ export const TABLES = {
   },
 } as const satisfies Readonly<Record<string, Table>>;
 
-export type TableName = keyof typeof TABLES;
+export type TableName = keyof typeof COUNTED_TABLES | FactTableName;
+
+export const TABLES: Readonly<Record<TableName, Table>> = {
+  ...COUNTED_TABLES,
+  ...(Object.fromEntries(FACT_TABLE_NAMES.map((name) => [name, factTable(name)])) as Record<
+    FactTableName,
+    Table
+  >),
+};
 export const TABLE_NAMES = Object.keys(TABLES) as readonly TableName[];
+/** Facts are exported only when they are asked for: they take most of the space. */
+export const DEFAULT_TABLES = Object.keys(COUNTED_TABLES) as readonly TableName[];

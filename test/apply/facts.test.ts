@@ -2,18 +2,15 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
 import fc from "fast-check";
-import { type FactColumn, factColumnsOf } from "#contract/fact-columns.ts";
-import { FIELD_KINDS } from "#contract/field-kinds.ts";
 import { spansOfFacts } from "#contract/parsed-spans.ts";
 import { checkRecord } from "#contract/read-batch.ts";
 import { readRecord } from "#contract/read-record.ts";
 import { letterOf, RESOURCES, type Resource } from "#contract/resource.ts";
-import type { FieldSchema } from "#contract/schema/field.ts";
-import { RECORD_OBJECTS } from "#contract/schema/record-schemas.ts";
 import { groupNights } from "../../src/apply/ledger/content-nights.ts";
 import { VERSION_TABLES } from "../../src/apply/state/record.ts";
 import { factColumns, factsText, parsedFacts, readFacts } from "../contract/facts.ts";
 import { recordsOf } from "../contract/records.ts";
+import { type Item, itemsOf, type Shown, shownOf } from "../contract/shown-facts.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { validRecords } from "../support/valid-records.ts";
 
@@ -143,23 +140,6 @@ describe("facts as text", () => {
     return codes;
   }
 
-  type Item = Readonly<Record<string, unknown>>;
-  /** A fact in a row that a relation should have: its column, its type, and its text. */
-  interface Shown extends Pick<FactColumn, "name" | "type"> {
-    readonly text: string | null;
-  }
-
-  /** The facts that a record, or an item of a list, shows: each member by itself, as its kind reads it. */
-  function shownOf(object: keyof typeof RECORD_OBJECTS, item: Item): Shown[] {
-    const properties: Readonly<Record<string, FieldSchema>> = RECORD_OBJECTS[object].properties;
-    return factColumnsOf(object).flatMap(({ name, type, path }) => {
-      if (path === undefined) return [];
-      const { fieldKind } = properties[path] as FieldSchema;
-      const value = item[path] ?? null;
-      return { name, type, text: value === null ? null : (FIELD_KINDS[fieldKind].fact?.(value) ?? null) };
-    });
-  }
-
   /** The rows that a relation and its function have of the facts of some records are those expected, in any order. */
   async function checkRows(
     relation: string,
@@ -194,7 +174,6 @@ describe("facts as text", () => {
     }
   }
 
-  const itemsOf = (record: Item, list: string) => (record[list] ?? []) as readonly Item[];
   const renamed = (shown: readonly Shown[], from: string, to: string) =>
     shown.map((one) => (one.name === from ? { ...one, name: to } : one));
   const WITHOUT_VALUE = (shown: readonly Shown[]) => shown.map((one) => ({ ...one, text: null }));

@@ -56,25 +56,15 @@ export async function passesOf(directory: string, table: string): Promise<Map<nu
 
 const keyText = (row: ExportedRow, key: readonly string[]) => JSON.stringify(key.map((name) => row[name]));
 
-/** Tables whose rows count only with the newest row of their record: its resource and the column of its key. */
-const OF_RECORDS: Readonly<Record<string, readonly [resource: string, key: string]>> = {
-  nights: ["reservations", "reservation_id"],
-  blocks: ["groups", "group_code"],
-};
-
-/** What a reader makes of a table's passes: of each key the rows of the newest; of nights and blocks those of their record's newest. */
+/** What a reader makes of a table's passes: of each key the rows of the newest; of rows of records those of their record's newest. */
 export async function foldedRows(directory: string, table: string): Promise<ExportedRow[]> {
-  const of = OF_RECORDS[table];
-  const keys =
-    of === undefined
-      ? ((await readManifest(directory)).tables[table as "records"]?.key ?? [])
-      : ["client_code", "property_code", "key"];
+  const { key: own = [], resource } = (await readManifest(directory)).tables[table as "records"] ?? {};
+  const keys = resource === undefined ? own : ["client_code", "property_code", "key"];
   const newest = new Map<string, number>();
-  const keyed = await passesOf(directory, of === undefined ? table : "records");
+  const keyed = await passesOf(directory, resource === undefined ? table : "records");
   for (const [pass, rows] of keyed)
     for (const row of rows)
-      if (of === undefined || row["resource"] === of[0]) newest.set(keyText(row, keys), pass);
-  const own = of === undefined ? keys : ["client_code", "property_code", of[1]];
+      if (resource === undefined || row["resource"] === resource) newest.set(keyText(row, keys), pass);
   return [...(await passesOf(directory, table))].flatMap(([pass, rows]) =>
     rows.filter((row) => newest.get(keyText(row, own)) === pass),
   );
