@@ -8,8 +8,8 @@ import { isMainThread, parentPort, Worker, workerData } from "node:worker_thread
 import pg from "pg";
 import { checkRecord, readBatch } from "#contract/read-batch.ts";
 import type { Resource } from "#contract/resource.ts";
+import { packBody } from "../src/ingest/log/body-layout.ts";
 import type { StoredBody } from "../src/ingest/log/part-name.ts";
-import { packBody } from "../src/ingest/log/stored-body.ts";
 
 const TABLE = `create table if not exists append_limit (id bigint generated always as identity primary key,
     layout bytea not null, body bytea not null);

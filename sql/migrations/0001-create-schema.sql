@@ -41,7 +41,7 @@ create index log_writer_unretired on bellhop.log_writer (log_writer_id) where re
 
 -- What was accepted, insert-only. One row a batch and bucket ("part"). Partitioned by time through the UUIDv7.
 -- kind: 'b' batch, 'r' release from quarantine, 'd' discard from quarantine (target_* name the record).
--- body: zstd frames of some tens of records each; layout says where each record lies (src/ingest/log/stored-body.ts).
+-- body: zstd frames of some tens of records each; layout says where each record lies (src/ingest/log/body-layout.ts).
 create table bellhop.accept_log (
   bucket smallint not null,
   log_writer_id bigint not null,
@@ -559,7 +559,7 @@ create table bellhop.backfill_signature (
   primary key (backfill_id, side)
 );
 
--- Data keys that parts of the log are encrypted with (src/ingest/log/stored-body.ts): each encrypted by KEY_ENCRYPTION_KEY as the keys that
+-- Data keys that parts of the log are encrypted with (src/ingest/log/encrypt-body.ts): each encrypted by KEY_ENCRYPTION_KEY as the keys that
 -- sign tokens are (src/platform/crypto/secret-cipher.ts). One is current; a retired one decrypts what it encrypted.
 create table bellhop.payload_key (
   key_id uuid primary key,

@@ -2,7 +2,9 @@ import type pg from "pg";
 import { UnreadableRecord, UnstorableFact } from "#contract/parsed-spans.ts";
 import type { ResourceLetter } from "#contract/resource.ts";
 
-import { openLayout, recordCountOf, type StoredRecord } from "../ingest/log/stored-body.ts";
+import { recordCountOf } from "../ingest/log/body-layout.ts";
+import { openLayout } from "../ingest/log/open-layout.ts";
+import type { StoredRecord } from "../ingest/log/rewrite-body.ts";
 import { type Columns, writeItems } from "../platform/db/copy.ts";
 import { isDataError, isMissingWindow } from "../platform/db/database-errors.ts";
 import { writeOutcomeRows } from "../platform/db/dialect.ts";

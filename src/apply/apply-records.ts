@@ -7,6 +7,7 @@ import { BUCKET_TERM, firstServerOf, queryOfBucket } from "../platform/db/dialec
 import { isCompactOf } from "./ledger/content-nights.ts";
 import { KeptLedger, NightLedger } from "./ledger/night-ledger.ts";
 import type { AppliedStep } from "./ledger/timeline.ts";
+import { classify, type Decision, type KnownRecord, VersionsByTime } from "./state/classify.ts";
 import {
   ADVANCED,
   loadOrAdvance,
@@ -16,15 +17,11 @@ import {
 } from "./state/look-up.ts";
 import {
   type ApplicableRecord,
-  classify,
-  type Decision,
-  type KnownRecord,
   type NewVersion,
   type OutcomeLetter,
   type RecordKey,
   textOfKey,
   type Version,
-  VersionsByTime,
   type WarningFree,
 } from "./state/record.ts";
 import { STATE_SCHEMA } from "./state/state-schema.ts";

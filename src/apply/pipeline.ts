@@ -14,7 +14,7 @@ import type { ClusterSession } from "./rebalance.ts";
  *  6. cursors     advance past the parts, where the next read starts, but     apply-parts.ts
  *                 not before the last piece of a large one
  *  7. look up     current records; an unchanged record usually ends here      apply-records.ts
- *  8. classify    applied, unchanged, stale or duplicate                      state/record.ts
+ *  8. classify    applied, unchanged, stale or duplicate                      state/classify.ts
  *  9. warn        about conditions that depend on other records or settings   apply-records.ts
  * 10. ledger      enter the changes of stay nights                            ledger/night-ledger.ts
  * 11. versions    one row per new version, with its facts                     state/write-versions.ts

@@ -1,7 +1,7 @@
 import pg from "pg";
 import { microsecondsOf } from "../ingest/log/part-name.ts";
 import { ensurePartitions } from "../ingest/log/partitions.ts";
-import { replaceBody, rewriteBody } from "../ingest/log/stored-body.ts";
+import { replaceBody, rewriteBody } from "../ingest/log/rewrite-body.ts";
 import { type RedactionListWatch, watchRedactionList } from "../ingest/redact.ts";
 import {
   endWithClient,

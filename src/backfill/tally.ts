@@ -1,7 +1,7 @@
 import { readRecord } from "#contract/read-record.ts";
 import { letterOf, type Resource } from "#contract/resource.ts";
+import { BodyLayout } from "../ingest/log/body-layout.ts";
 import { isoOfMicroseconds, microsecondsOf } from "../ingest/log/part-name.ts";
-import { BodyLayout } from "../ingest/log/stored-body.ts";
 import { readStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
 import type { RequestCounts } from "../query/console/answers.ts";

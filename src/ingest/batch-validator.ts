@@ -7,7 +7,7 @@ import { latestSourceTime } from "#contract/walk-value.ts";
 import { type Principal, permits } from "../identity/permissions.ts";
 import { ERRORS, ServiceError } from "../platform/errors/registry.ts";
 import type { Admitted } from "./data-context.ts";
-import type { RejectedRecord, Submission, SubmittedRecord } from "./log/log-writer-session.ts";
+import type { RejectedRecord, Submission, SubmittedRecord } from "./log/submission.ts";
 import type { RedactionList } from "./redact.ts";
 
 /** Violations listed in an error response. */

@@ -6,7 +6,8 @@ import type { Principal } from "../identity/permissions.ts";
 import type { ErrorDetail } from "../platform/errors/registry.ts";
 import type { BodyBudget, BodyLimits } from "../platform/http/receive-body.ts";
 import type { RequestLogContext } from "../platform/http/request-log.ts";
-import type { Acceptance, AcceptLog, PropertyRegister } from "./log/accept-log.ts";
+import type { Acceptance, AcceptLog } from "./log/accept-log.ts";
+import type { PropertyRegister } from "./log/property-register.ts";
 import type { RedactionListWatch } from "./redact.ts";
 
 /** What the data endpoints work with, created once per thread. */

@@ -19,7 +19,7 @@ import type { Admitted, DataContext } from "./data-context.ts";
 import { fingerprintOf } from "./fingerprint.ts";
 import { type HeaderParameters, misspeltHandling, readHeaderParameters } from "./header-parameters.ts";
 import { findAccepted } from "./log/accept-log.ts";
-import type { Submission } from "./log/log-writer-session.ts";
+import type { Submission } from "./log/submission.ts";
 import { type CheckedBatch, type RedactionList, redactBatch } from "./redact.ts";
 import { type RequestCost, requestCost } from "./request-cost.ts";
 

@@ -3,8 +3,8 @@ import { test } from "node:test";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { reservationRecord } from "../../test/support/records.ts";
-import { entriesOf } from "./log/log-writer-session.ts";
-import { BodyLayout } from "./log/stored-body.ts";
+import { BodyLayout } from "./log/body-layout.ts";
+import { entriesOf } from "./log/log-entry.ts";
 import { RedactionList, redactBatch } from "./redact.ts";
 
 test("a batch of which something is redacted is not copied: only the records that change have bytes of their own", async () => {

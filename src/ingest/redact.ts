@@ -4,7 +4,7 @@ import { hashProfileNames, identityOnly, profileIdsOf, redactRecord } from "#con
 import { type Resource, type ResourceLetter, resourceOf } from "#contract/resource.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
-import type { RejectedRecord, Submission, SubmittedRecord } from "./log/log-writer-session.ts";
+import type { RejectedRecord, Submission, SubmittedRecord } from "./log/submission.ts";
 
 export function hashKey(digits: string): KeyObject {
   return createSecretKey(Buffer.from(digits, "hex"));

@@ -1,6 +1,6 @@
 import type pg from "pg";
 import type { Resource } from "#contract/resource.ts";
-import { BodyLayout } from "../ingest/log/stored-body.ts";
+import { BodyLayout } from "../ingest/log/body-layout.ts";
 import { queryEachBucket } from "../platform/db/dialect.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import { firstOf, isIndex, type Position, type PositionShape } from "../platform/http/position.ts";

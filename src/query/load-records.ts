@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
+import type { BodyLayout } from "../ingest/log/body-layout.ts";
+import { openLayout } from "../ingest/log/open-layout.ts";
 import { lowestIdAt } from "../ingest/log/part-name.ts";
-import type { BodyLayout } from "../ingest/log/stored-body.ts";
-import { openLayout } from "../ingest/log/stored-body.ts";
 import { queryBytes } from "../platform/db/dialect.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";

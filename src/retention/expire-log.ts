@@ -3,7 +3,7 @@ import { readRecord } from "#contract/read-record.ts";
 import { type ResourceLetter, resourceOf } from "#contract/resource.ts";
 import { ID_LOWEST, lowestIdAt, type StoredBody } from "../ingest/log/part-name.ts";
 import { ACCEPT_LOG } from "../ingest/log/partitions.ts";
-import { rewriteBody } from "../ingest/log/stored-body.ts";
+import { rewriteBody } from "../ingest/log/rewrite-body.ts";
 import { placeByBucket } from "../platform/db/dialect.ts";
 import { type ExpiringWindow, type PastTerm, writeHorizons, writtenColumns } from "./expiring-window.ts";
 import {

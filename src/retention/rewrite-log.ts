@@ -4,14 +4,14 @@ import { type Resource, type ResourceLetter, resourceOf } from "#contract/resour
 import type { Violation } from "#contract/violation.ts";
 import { type LogPart, type LogRow, partOf, readLog } from "../apply/backlog.ts";
 import { LeaseStatements } from "../apply/leases.ts";
+import { openLayout } from "../ingest/log/open-layout.ts";
 import { ID_HIGHEST, ID_LOWEST, type StoredBody } from "../ingest/log/part-name.ts";
 import {
-  openLayout,
   type RecordRewrite,
   replaceBody,
   rewriteBody,
   type StoredRecord,
-} from "../ingest/log/stored-body.ts";
+} from "../ingest/log/rewrite-body.ts";
 import { namedStatement } from "../platform/db/statement.ts";
 import { type Queryable, withTransaction } from "../platform/db/transaction.ts";
 

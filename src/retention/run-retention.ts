@@ -11,6 +11,7 @@ import { isWindowed, type TimeWindow, type WindowedTable } from "../platform/db/
 import type { Queryable } from "../platform/db/transaction.ts";
 import { Repeat } from "../platform/runtime/repeat.ts";
 import { expireLogWindow } from "./expire-log.ts";
+import { expireOutcomeWindow } from "./expire-outcomes.ts";
 import { dropAllLate, expireVersionWindow, resourceOfVersions } from "./expire-versions.ts";
 import {
   type ExpiringWindow,
@@ -18,50 +19,10 @@ import {
   type RetentionRules,
   readClients,
   writeMark,
-  writtenColumns,
 } from "./expiring-window.ts";
 import { openWindows } from "./open-windows.ts";
-import {
-  checkRoomFor,
-  countRows,
-  type Expired,
-  expireWindow,
-  lockUnchanged,
-  NoRoom,
-  type RetentionSessions,
-} from "./replace-window.ts";
+import { type Expired, NoRoom, type RetentionSessions } from "./replace-window.ts";
 import { listTerms, RETAINED, type Retained, Terms } from "./terms.ts";
-
-/** Removes outcomes from a window whose parts are no longer requests. Runs after the log's windows, which mark such parts. */
-async function expireOutcomeWindow(sessions: RetentionSessions, expiring: ExpiringWindow): Promise<Expired> {
-  const client = sessions.copying;
-  const { window } = expiring;
-  const columns = (await writtenColumns(client, REQUEST_OUTCOME)).join(", ");
-  return expireWindow(sessions, REQUEST_OUTCOME, expiring, async (successor) => {
-    const rows = await countRows(client, `bellhop.${window.name}`);
-    const kept = `bellhop.${window.name} as outcome
-      where exists (
-        select from bellhop.accept_log as log
-        where log.bucket = outcome.bucket and log.request_id = outcome.request_id and log.kind <> 'c'
-      )`;
-    const countKept = () => countRows(client, kept);
-    await checkRoomFor(
-      sessions,
-      REQUEST_OUTCOME,
-      window,
-      async (bytes) => bytes * ((await countKept()) / rows),
-    );
-    const { rowCount } = await client.query(
-      `insert into bellhop.${successor} (${columns}) select ${columns} from ${kept}`,
-    );
-    return {
-      rows,
-      keptRows: rowCount ?? 0,
-      mayVanish: true,
-      isComplete: (replacing) => lockUnchanged(replacing, REQUEST_OUTCOME, window, rows),
-    };
-  });
-}
 
 const forgetSome = readStatement(new URL("./sql/forget-arrivals.sql", import.meta.url));
 

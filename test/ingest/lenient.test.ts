@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { BodyLayout } from "../../src/ingest/log/stored-body.ts";
+import { BodyLayout } from "../../src/ingest/log/body-layout.ts";
 import { listRequestRecords } from "../../src/query/list-request-records.ts";
 import { errorObject } from "../support/error-object.ts";
 import { inventoryRecord, type LooseRecord } from "../support/records.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import pg from "pg";
-import { PropertyRegister } from "../../src/ingest/log/accept-log.ts";
+import { PropertyRegister } from "../../src/ingest/log/property-register.ts";
 import { reservation, submissionOf } from "../support/apply-bench.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { until } from "../support/until.ts";

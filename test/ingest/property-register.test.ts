@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { PropertyRegister } from "../../src/ingest/log/accept-log.ts";
+import { PropertyRegister } from "../../src/ingest/log/property-register.ts";
 import type { ServiceError } from "../../src/platform/errors/registry.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 

@@ -1,5 +1,5 @@
-import type { Resolution, Submission } from "../../src/ingest/log/log-writer-session.ts";
 import { bucketOf } from "../../src/ingest/log/part-name.ts";
+import type { Resolution, Submission } from "../../src/ingest/log/submission.ts";
 
 /** The `reply_to` of a batch that the database refuses to store, as a data error. */
 export const POISON = "poison";

@@ -44,7 +44,7 @@ const APPLY: SessionKind = {
   statementTimeoutMs: 60_000,
 };
 
-/** So that four of the largest batches fill a transaction (INFLATED_BYTES_TARGET of src/apply/applier.ts). */
+/** So that four of the largest batches fill a transaction (INFLATED_BYTES_TARGET of src/apply/pipeline.ts). */
 const BYTES_A_RECORD = 2_100;
 
 /** Of each part that is applied in pieces. */

@@ -3,8 +3,9 @@ import { PropertyDirectory } from "../../src/apply/backlog.ts";
 import { LeaseLost } from "../../src/apply/leases.ts";
 import { type ApplySessionParts, applySessions } from "../../src/apply/postgres-apply-session.ts";
 import { type Appliers, ServerAppliers } from "../../src/apply/server-appliers.ts";
-import { AcceptLog, PropertyRegister } from "../../src/ingest/log/accept-log.ts";
-import type { Submission } from "../../src/ingest/log/log-writer-session.ts";
+import { AcceptLog } from "../../src/ingest/log/accept-log.ts";
+import { PropertyRegister } from "../../src/ingest/log/property-register.ts";
+import type { Submission } from "../../src/ingest/log/submission.ts";
 import { createTestDatabase, type TestDatabase } from "./database.ts";
 import { untilFound } from "./until.ts";
 

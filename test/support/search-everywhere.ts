@@ -1,7 +1,7 @@
 import { zstdDecompressSync } from "node:zlib";
 import type { Pool } from "pg";
-import type { FindPayloadKey } from "../../src/ingest/log/stored-body.ts";
-import { decryptChunk, partKeyOf, payloadKeyIdOf } from "../../src/ingest/log/stored-body.ts";
+import { decryptChunk, partKeyOf, payloadKeyIdOf } from "../../src/ingest/log/encrypt-body.ts";
+import type { FindPayloadKey } from "../../src/ingest/log/open-layout.ts";
 
 interface LogRow {
   readonly request_id: string;

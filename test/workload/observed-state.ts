@@ -1,7 +1,7 @@
 import type pg from "pg";
 import { RESOURCES, type Resource, type ResourceLetter } from "#contract/resource.ts";
 import { VERSION_TABLES } from "../../src/apply/state/record.ts";
-import { openLayout } from "../../src/ingest/log/stored-body.ts";
+import { openLayout } from "../../src/ingest/log/open-layout.ts";
 import { identityOf, type JudgedRecord, stateLine } from "./expected-state.ts";
 
 /** A record as it lies in the log. */

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { AcceptLog, PropertyRegister } from "../../src/ingest/log/accept-log.ts";
+import { AcceptLog } from "../../src/ingest/log/accept-log.ts";
+import { PropertyRegister } from "../../src/ingest/log/property-register.ts";
 import type { TestDatabase } from "../support/database.ts";
 import { startTestService } from "../support/service.ts";
 import { unappliedParts } from "../support/unapplied-parts.ts";

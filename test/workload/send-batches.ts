@@ -1,6 +1,7 @@
 import { letterOf } from "#contract/resource.ts";
-import type { AcceptLog, PropertyRegister } from "../../src/ingest/log/accept-log.ts";
-import type { Submission } from "../../src/ingest/log/log-writer-session.ts";
+import type { AcceptLog } from "../../src/ingest/log/accept-log.ts";
+import type { PropertyRegister } from "../../src/ingest/log/property-register.ts";
+import type { Submission } from "../../src/ingest/log/submission.ts";
 import type { TestClient, TestService } from "../support/service.ts";
 import type { OrderedBatch } from "./random-order.ts";
 

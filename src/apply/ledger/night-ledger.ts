@@ -1,7 +1,8 @@
 import type pg from "pg";
 import { takesArrays } from "../../platform/db/copy.ts";
 import { type Asked, BUCKET_TERM, queryOfBucket } from "../../platform/db/dialect.ts";
-import { isReceivedBefore, type RecordKey, textOfKey, type Version } from "../state/record.ts";
+import { isReceivedBefore } from "../state/classify.ts";
+import { type RecordKey, textOfKey, type Version } from "../state/record.ts";
 import {
   ContentNights,
   decodeCompact,

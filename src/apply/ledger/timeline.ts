@@ -2,9 +2,9 @@ import type pg from "pg";
 import type { RecordContent } from "#contract/read-record.ts";
 import { column, insertRows } from "../../platform/db/copy.ts";
 import { type Asked, BUCKET_TERM, queryOfBucket } from "../../platform/db/dialect.ts";
+import { isReceivedBefore } from "../state/classify.ts";
 import { isoOfStored, keyColumns } from "../state/look-up.ts";
 import {
-  isReceivedBefore,
   type RankedVersion,
   type Receipt,
   type RecordKey,

@@ -10,7 +10,8 @@ import {
   type Received,
   receipts,
 } from "../../../test/support/received-records.ts";
-import { classify, type Decision, type KnownRecord, type RankedVersion, VersionsByTime } from "./record.ts";
+import { classify, type Decision, type KnownRecord, VersionsByTime } from "./classify.ts";
+import type { RankedVersion } from "./record.ts";
 
 const nameOf = (version: RankedVersion): string => `${version.sourceTime} ${version.contentHash}`;
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { BodyLayout, freeChunk, packBody } from "./stored-body.ts";
+import { BodyLayout, freeChunk, packBody } from "./body-layout.ts";
 
 test("chunks without requested records are not decompressed", () => {
   const texts = Array.from({ length: 800 }, (_, n) => JSON.stringify({ n, name: "x".repeat(100) }));

@@ -1,18 +1,10 @@
 import assert from "node:assert/strict";
 import { createSecretKey, randomBytes, randomUUID } from "node:crypto";
 import { describe, test } from "node:test";
+import { packBody, type RecordSlice } from "./body-layout.ts";
+import { DecryptionError, encryptBody, type PayloadKey, payloadKeyIdOf } from "./encrypt-body.ts";
+import { encryptAsBefore, findPayloadKeysBy, openLayout } from "./open-layout.ts";
 import type { PartName, StoredBody } from "./part-name.ts";
-import {
-  DecryptionError,
-  encryptAsBefore,
-  encryptBody,
-  findPayloadKeysBy,
-  openLayout,
-  type PayloadKey,
-  packBody,
-  payloadKeyIdOf,
-  type RecordSlice,
-} from "./stored-body.ts";
 
 /** Records of a size that is packed and of one that is stored as it came; every third index lies in another part. */
 function packed(count: number, bytes: number): { records: readonly string[]; packed: StoredBody } {

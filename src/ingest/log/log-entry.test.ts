@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { entriesOf } from "./log-writer-session.ts";
+import { entriesOf } from "./log-entry.ts";
 
 test("stored data of rejected records counts as bytes of the append, so that flushes stay small", () => {
   const violation = { pointer: "/1/roomStays", code: "required", message: "roomStays is required" };

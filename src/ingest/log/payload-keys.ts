@@ -4,7 +4,8 @@ import type { SecretCipher } from "../../platform/crypto/secret-cipher.ts";
 import { namedStatement } from "../../platform/db/statement.ts";
 import { type Queryable, withTransaction } from "../../platform/db/transaction.ts";
 import { Repeat } from "../../platform/runtime/repeat.ts";
-import { type FindPayloadKey, findPayloadKeysBy, type PayloadKey } from "./stored-body.ts";
+import type { PayloadKey } from "./encrypt-body.ts";
+import { type FindPayloadKey, findPayloadKeysBy } from "./open-layout.ts";
 
 const READ_CURRENT = namedStatement(
   "read-current-payload-key",

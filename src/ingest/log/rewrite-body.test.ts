@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { BodyLayout, packBody, type RecordSlice } from "./body-layout.ts";
 import type { PartName, StoredBody } from "./part-name.ts";
-import { BodyLayout, packBody, type RecordSlice, rewriteBody } from "./stored-body.ts";
+import { rewriteBody } from "./rewrite-body.ts";
 
 const PART: PartName = { bucket: 7, requestId: "01890000-0000-7000-8000-000000000001" };
 

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it, test } from "node:test";
 import { logPart as part } from "../../test/support/log-part.ts";
-import { packBody } from "../ingest/log/stored-body.ts";
-import { isLarge, Scheduler } from "./applier.ts";
+import { packBody } from "../ingest/log/body-layout.ts";
 import type { LogPart } from "./backlog.ts";
+import { isLarge, Scheduler } from "./scheduler.ts";
 
 const OWNED = [1, 2, 3];
 
