@@ -1731,8 +1731,7 @@ create view analytics.property as
                     of_client.value
                    FROM bellhop.property_setting of_client
                   WHERE of_client.client_code = property.client_code AND (of_client.property_code IS NULL OR of_client.property_code = property.property_code)
-                  ORDER BY of_client.name, of_client.property_code) effective) setting
-  WHERE property.deleted_at IS NULL;
+                  ORDER BY of_client.name, of_client.property_code) effective) setting;
 create view analytics.reservation as
  SELECT property.client_code,
     property.property_code,

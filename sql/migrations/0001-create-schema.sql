@@ -951,7 +951,8 @@ create function analytics.business_day_of(instant timestamptz, time_zone text, b
     ) as local
   );
 
--- The effective settings of a property: its own, otherwise its client code's, otherwise the defaults.
+-- The effective settings of a property: its own, otherwise its client code's, otherwise the defaults. A deleted one has them, too: sent again
+-- it has the same row.
 create view analytics.property as
   select property.client_code, property.property_code, setting.name, setting.city,
     coalesce(setting.time_zone, 'UTC') as time_zone, coalesce(setting.business_day_end, '00:00') as business_day_end,
@@ -969,8 +970,7 @@ create view analytics.property as
         and (of_client.property_code is null or of_client.property_code = property.property_code)
       order by of_client.name, of_client.property_code
     ) as effective
-  ) as setting
-  where property.deleted_at is null;
+  ) as setting;
 
 -- A status without what its spellings differ in, which is what JavaScript has for white space and letters that upper case makes ASCII.
 create function analytics.folded_status(status text) returns text
