@@ -106,7 +106,16 @@ function post(url: URL, addresses: readonly string[], { headers, body }: Outgoin
     },
   });
   sending.on("error", reject);
+  // A 101 that upgrades the connection is neither a response nor an error.
+  sending.on("upgrade", (response, socket) => {
+    socket.destroy();
+    resolve({ response, answer: "" });
+  });
+  // Whatever else closes the connection before a response must end the attempt as well: it would take a place for good.
+  const onClose = () => reject(new SendFailure("Closed"));
+  sending.on("close", onClose);
   sending.on("response", (response) => {
+    sending.off("close", onClose);
     const chunks: Buffer[] = [];
     let bytes = 0;
     const finish = () => {

@@ -155,6 +155,21 @@ describe("a try ends", () => {
     assert.deepEqual([unknown.status, unknown.failure], [null, "NameNotResolved"]);
   });
 
+  test("a connection that is upgraded or closed, even in the middle of the response", async () => {
+    const resultOf = async (answer: string) => {
+      const server = createServer((socket) => socket.once("data", () => socket.end(answer)));
+      await once(server.listen(0, "127.0.0.1"), "listening");
+      const { port } = server.address() as AddressInfo;
+      const { status, failure } = await sendMessage(outgoing(`http://127.0.0.1:${port}/`), parts());
+      server.close();
+      return [status, failure];
+    };
+    const upgrade = "Connection: upgrade\r\nUpgrade: example\r\n\r\n";
+    assert.deepEqual(await resultOf(`HTTP/1.1 101 Switching Protocols\r\n${upgrade}`), [101, "NotAccepted"]);
+    assert.deepEqual(await resultOf("HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\ncut"), [200, null]);
+    assert.deepEqual(await resultOf("HTTP/1.1 103 Early Hints\r\n\r\n"), [null, "ECONNRESET"]);
+  });
+
   test("a name server that does not respond", async () => {
     const resolve: ResolveHost = (_hostname, signal) =>
       new Promise((_, reject) => signal.addEventListener("abort", () => reject(new Error("cancelled"))));
