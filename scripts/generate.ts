@@ -14,7 +14,7 @@ interface Generated {
 const GENERATED: Readonly<Record<string, Generated>> = {
   openapi: {
     script: "scripts/write-openapi.ts",
-    what: "docs/openapi.json, types of the client and the console, the contract's promises",
+    what: "docs/openapi.json, docs/openapi.codegen.json, types of the client and the console, the contract's promises",
   },
   docs: { script: "scripts/write-docs.ts", what: "tables of fields, codes and errors in docs/" },
   schema: { script: "scripts/dump-schema.ts", what: "sql/schema.sql" },

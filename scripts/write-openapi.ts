@@ -1,6 +1,6 @@
 /**
  * `npm run generate -- openapi` writes docs/openapi.json: the OpenAPI document with every setting at its default and relative
- * addresses; test/fixtures/contract-v1.json: what version 1 promises, which is frozen; the client's types and the console's. It refuses
+ * addresses; docs/openapi.codegen.json, the same for code generators; test/fixtures/contract-v1.json: what version 1 promises, which is frozen; the client's types and the console's. It refuses
  * to write what would break a promise, also one of a version that is out (test/released). `npm run check -- openapi` fails, with the
  * difference, when a committed file is another, and lints.
  */
@@ -8,21 +8,24 @@ import { spawnSync } from "node:child_process";
 import { readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { readConfig } from "../src/config.ts";
-import { buildOpenApiDocument } from "../src/openapi/document.ts";
+import { buildOpenApiDocument, describeRelease } from "../src/openapi/document.ts";
+import { forGenerators } from "../src/openapi/for-generators.ts";
 import { brokenPromises, type Promises, promisesOf } from "../test/support/promises.ts";
 import { answerTypes } from "./answer-types.ts";
 import { clientTypes, type TypedDocument } from "./client-types.ts";
 import { readReleasedOpenApi, readReleases } from "./release/releases.ts";
 
-const document = buildOpenApiDocument(readConfig({}));
+const config = readConfig({});
+const document = buildOpenApiDocument(config);
 const promises = promisesOf(document);
-const plain: unknown = JSON.parse(JSON.stringify(document));
+const plainOf = (content: unknown) => JSON.parse(JSON.stringify(content)) as TypedDocument;
 const asJson = (content: unknown) => `${JSON.stringify(content, null, 2)}\n`;
 const files = {
   "docs/openapi.json": asJson(document),
+  "docs/openapi.codegen.json": asJson(forGenerators(document)),
   "test/fixtures/contract-v1.json": asJson(promises),
-  "packages/client/src/api-types.ts": clientTypes(plain as TypedDocument),
-  "src/console/api-types.ts": answerTypes(plain as TypedDocument),
+  "packages/client/src/api-types.ts": clientTypes(plainOf(document)),
+  "src/console/api-types.ts": answerTypes(plainOf(describeRelease(config))),
 };
 const checking = process.argv.includes("--check");
 

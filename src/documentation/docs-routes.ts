@@ -3,8 +3,11 @@ import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { type Deployment, describeDeployment } from "../openapi/deployment.ts";
+import { buildOpenApiDocument } from "../openapi/document.ts";
+import { forGenerators } from "../openapi/for-generators.ts";
 import { ServiceError } from "../platform/errors/registry.ts";
 import { accepts, BuiltFiles } from "../platform/http/built-files.ts";
+import { invalidParameter } from "../platform/http/read-parameters.ts";
 
 /** What the documentation says of the deployment; addresses and sandbox client are known once the service listens. */
 export interface DocsOptions extends Omit<Deployment, "addresses" | "sandboxId"> {
@@ -74,8 +77,8 @@ function sendMade(
 }
 
 /**
- * Registers `/docs`, the built documentation site, to which `/` leads, and `/openapi.json`, the OpenAPI document of this deployment.
- * No token is needed.
+ * Registers `/docs`, the built documentation site, to which `/` leads, and `/openapi.json`, the OpenAPI document of this deployment,
+ * also for code generators. No token is needed.
  */
 export function registerDocsRoutes(app: FastifyInstance, options: DocsOptions, directory = DIRECTORY): void {
   const files = new BuiltFiles(directory, CACHE_CONTROL);
@@ -109,6 +112,14 @@ export function registerDocsRoutes(app: FastifyInstance, options: DocsOptions, d
       : files.send(name, request, reply);
   };
   app.get("/openapi.json", async (request, reply) => {
+    const { profile } = request.query as { readonly profile?: unknown };
+    if (profile === "codegen") {
+      const plain = await textOf("openapi.codegen.json", "", () =>
+        JSON.stringify(forGenerators(buildOpenApiDocument({ ...options, addresses: options.addresses() }))),
+      );
+      return sendMade(plain, "application/json", request, reply);
+    }
+    if (profile !== undefined) throw invalidParameter("profile takes codegen, once, or is left out.");
     const sandboxId = await options.sandboxId();
     const described = await textOf("openapi.json", String(sandboxId), () =>
       JSON.stringify(describeDeployment({ ...options, sandboxId, addresses: options.addresses() })),

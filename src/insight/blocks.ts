@@ -333,7 +333,7 @@ function answer(asked: Asked): Promise<InsightPage<BlockItem>> {
 
 export const blocks: Insight = {
   name: "blocks",
-  operationId: "readBlocks",
+  operationId: "getBlocks",
   summary: "Get group blocks by stay date",
   description:
     "The block of each group as of any instant: rooms blocked, picked up (according to the group master and to reservations), remaining and released.",

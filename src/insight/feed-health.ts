@@ -409,7 +409,7 @@ async function answer({ client, question, queryContext }: Asked): Promise<Insigh
 
 export const feeds: Insight = {
   name: "feed-health",
-  operationId: "readFeedHealth",
+  operationId: "getFeedHealth",
   summary: "Get feed health",
   description:
     "For each resource: the last batch, the usual interval between batches, whether the feed is silent, the backlog, the outcomes of recent records, unmapped statuses, and missing nights of inventory.",

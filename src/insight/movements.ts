@@ -167,7 +167,7 @@ async function answer(asked: Asked): Promise<InsightResult> {
 
 export const movements: Insight = {
   name: "movements",
-  operationId: "readMovements",
+  operationId: "getMovements",
   summary: "Get arrivals, departures and cancellations",
   description:
     "By date: rooms that arrive, depart and stay through, with length of stay and lead time, and rooms cancelled and not shown, with their rate, revenue and lead time. Dates without any are not listed.",

@@ -351,7 +351,7 @@ async function answer(asked: Asked): Promise<InsightResult> {
 
 export const onTheBooks: Insight = {
   name: "on-the-books",
-  operationId: "readOnTheBooks",
+  operationId: "getOnTheBooks",
   summary: "Get rooms on the books",
   description:
     "Rooms, revenue and guests by stay date, with the capacity and the rooms sold that inventory reports, as of any instant. Nights without rooms are listed only if inventory reports them.",

@@ -93,7 +93,7 @@ function pageOf(
 
 export const night: Insight = {
   name: "reconciliation/night",
-  operationId: "readReconciledNight",
+  operationId: "getReconciledNight",
   summary: "Explain one stay date",
   description:
     "The reservations of a night, and findings that may explain its difference. Every page has all findings, the first one the room types; CSV has the reservations.",

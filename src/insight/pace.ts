@@ -318,7 +318,7 @@ async function answer(asked: Asked): Promise<InsightResult> {
 
 export const pace: Insight = {
   name: "pace",
-  operationId: "readPace",
+  operationId: "getPace",
   summary: "Get booking pace",
   description:
     "The booking curve of all nights from `from` to `to` together: rooms on the books this many days before each night, at the end of that business day, and for the nights 364 days earlier. From `daysBefore` down to 0, by group and currency.",

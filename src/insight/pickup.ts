@@ -182,7 +182,7 @@ function besideOf(window: ReturnType<typeof windowOf>): Pick<InsightResult, "bes
 
 export const pickup: Insight = {
   name: "pickup",
-  operationId: "readPickup",
+  operationId: "getPickup",
   summary: "Get pickup",
   description:
     "The difference between the books at two instants, by stay date: since the end of yesterday's business day unless `since`, `day` or `days` say otherwise. Bookings made and cancelled in between are not counted; nights without a change are not listed.",

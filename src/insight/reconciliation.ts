@@ -265,7 +265,7 @@ export function pageOfReconciliation({
 
 export const reconciliation: Insight = {
   name: "reconciliation",
-  operationId: "readReconciliation",
+  operationId: "getReconciliation",
   summary: "Reconcile inventory with reservations",
   description:
     "By stay date: rooms sold according to inventory, rooms of the reservations on the books, and the difference. Nights without either are not listed.",

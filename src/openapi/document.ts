@@ -18,6 +18,7 @@ import { readOperations } from "../query/read-routes.ts";
 import { WEBHOOK_SCHEMAS } from "../webhooks/openapi.ts";
 import { webhookOperations } from "../webhooks/webhook-routes.ts";
 import { introduction, TAGS } from "./guide.ts";
+import { openAnswers } from "./open-answers.ts";
 import { SERVICE_OPERATIONS, SERVICE_SCHEMAS } from "./service-operations.ts";
 
 /** The contract's version, independent of the service's. Additions increase the second number. */
@@ -91,6 +92,11 @@ function servedBy(
  * addresses its URLs are relative, as in `docs/openapi.json`.
  */
 export function buildOpenApiDocument(options: DocumentOptions): OpenApiDocument {
+  return openAnswers(describeRelease(options));
+}
+
+/** The document as this release answers: enumerations have no other values, and objects no other fields. */
+export function describeRelease(options: DocumentOptions): OpenApiDocument {
   const { baseUrl, authUrl } = options.addresses ?? { baseUrl: "", authUrl: "" };
   const authOperations =
     baseUrl === authUrl ? AUTH_OPERATIONS : servedBy(serversOf(authUrl), AUTH_OPERATIONS);

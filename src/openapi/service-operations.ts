@@ -87,7 +87,15 @@ export const SERVICE_OPERATIONS: Readonly<Record<string, PathItem>> = {
       operationId: "getOpenApi",
       summary: "Get this document",
       description:
-        "The OpenAPI 3.1 document of this deployment, with its own addresses and limits: for code generators and API clients.",
+        "The OpenAPI 3.1 document of this deployment, with its own addresses and limits. With `profile=codegen` it is OpenAPI 3.0 without what code generators cannot express.",
+      parameters: [
+        {
+          name: "profile",
+          in: "query",
+          description: "`codegen`: the document for code generators.",
+          schema: { type: "string", enum: ["codegen"], examples: ["codegen"] },
+        },
+      ],
     },
     {
       200: {
@@ -96,6 +104,7 @@ export const SERVICE_OPERATIONS: Readonly<Record<string, PathItem>> = {
         content: { "application/json": { schema: schemaOf("OpenApi") } },
       },
       304: notModified,
+      ...refusals({ 400: "InvalidProfile" }),
     },
   ),
   "/docs": openOperation(
@@ -148,7 +157,7 @@ export const SERVICE_SCHEMAS: Readonly<Record<string, Schema>> = {
     "reason",
   ),
   OpenApi: objectOf("An OpenAPI document.", {
-    openapi: constant("The version of OpenAPI.", "3.1.0"),
+    openapi: choice("The version of OpenAPI.", ["3.1.0", "3.0.3"], "3.1.0"),
     info: { type: "object", description: "Title, version and description of the API." },
     paths: { type: "object", description: "The operations by path." },
   }),

@@ -40,7 +40,14 @@ before(async () => {
 });
 after(() => service.stop());
 
-const FILES = ["/docs", "/docs/api", "/docs/contract", "/docs/guides/quickstart", "/openapi.json"];
+const FILES = [
+  "/docs",
+  "/docs/api",
+  "/docs/contract",
+  "/docs/guides/quickstart",
+  "/openapi.json",
+  "/openapi.json?profile=codegen",
+];
 
 function unescaped(markup: string): string {
   const characters: Record<string, string> = { amp: "&", lt: "<", gt: ">", quot: '"', "#x27": "'" };

@@ -225,6 +225,11 @@ describe("what the service answers is what the document describes", () => {
   test("of the service itself", async () => {
     for (const path of ["/healthz", "/readyz", "/openapi.json", "/docs"])
       await sendChecked("GET", path, { as: null }, 200);
+    const plain = await sendChecked("GET", "/openapi.json?profile=codegen", { as: null }, 200);
+    assert.equal(plain.json()["openapi"], "3.0.3");
+    assert.match(plain.text, new RegExp(`"url":"${service.address}"`));
+    for (const profile of ["other", "", "codegen&profile=codegen"])
+      await sendChecked("GET", `/openapi.json?profile=${profile}`, { as: null }, 400);
     const { headers } = await sendChecked("GET", "/openapi.json", { as: null }, 200);
     const known = { "if-none-match": headers.get("etag") ?? "" };
     await sendChecked("GET", "/openapi.json", { as: null, headers: known }, 304);

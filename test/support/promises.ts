@@ -50,10 +50,17 @@ class Collector {
     const type =
       reference === undefined ? [schema.type ?? "any"].flat().sort().join("|") : promisedName(reference);
     this.kept.add(`${at}: ${type}`);
-    for (const word of schema.enum ?? schema["x-extensible-enum"] ?? []) this.kept.add(`${at} knows ${word}`);
-    const entries = [...UPPER, ...LOWER, "pattern" as const].flatMap((name) =>
-      schema[name] === undefined ? [] : [[name, schema[name]]],
-    );
+    const words = schema.enum ?? schema["x-extensible-enum"] ?? [];
+    // Null is the only value of its type.
+    const isNullable = words.length > 0 && [schema.type].flat().includes("null");
+    for (const word of [...words, ...(isNullable ? [null] : [])]) this.kept.add(`${at} knows ${word}`);
+    // The known words of an answer are promised, and no bounds of the unknown ones.
+    const isOpen = !sent && schema["x-extensible-enum"] !== undefined;
+    const entries = isOpen
+      ? []
+      : [...UPPER, ...LOWER, "pattern" as const].flatMap((name) =>
+          schema[name] === undefined ? [] : [[name, schema[name]]],
+        );
     if (entries.length > 0) this.bounds[at] = Object.fromEntries(entries);
     for (const name of schema.required ?? []) {
       if (sent) this.demanded.add(`${at}.${name}`);

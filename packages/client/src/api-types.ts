@@ -129,9 +129,9 @@ export interface RequestStatus extends RequestSummary {
 export interface RequestSummary {
   requestId: RequestId;
   /** `applied` once every record has an outcome, `accepted` before. */
-  status: "accepted" | "applied";
+  status: "accepted" | "applied" | (string & {});
   /** The kind of the records. */
-  resource: "inventories" | "reservations" | "groups";
+  resource: "inventories" | "reservations" | "groups" | (string & {});
   /** When the batch was accepted. */
   receivedAt: Timestamp;
   /** When the last record was applied. */
@@ -143,7 +143,7 @@ export interface RequestSummary {
   /** The backfill that the batch belongs to: the `Backfill-Id` of the push. */
   backfillId: string | null;
   /** How invalid records were handled: the `Prefer` of the push. */
-  handling: "strict" | "lenient";
+  handling: "strict" | "lenient" | (string & {});
   /** The number of records per outcome. All but `records` and `warned` add up to `records`. */
   counts: {
     /** Records in the batch. */
@@ -180,7 +180,7 @@ export interface RecordOutcome {
   /** Its occupancyDate, reservationId or groupCode, if it can be read. */
   key: string | null;
   /** Its outcome. */
-  outcome: "applied" | "unchanged" | "stale" | "duplicate" | "quarantined" | "discarded" | "rejected";
+  outcome: "applied" | "unchanged" | "stale" | "duplicate" | "quarantined" | "discarded" | "rejected" | (string & {});
   /** The reason as a stable code, if there is one. */
   code: string | null;
   /** JSON pointer (RFC 6901) into the batch. */
@@ -207,7 +207,7 @@ export interface InventoryVersion {
   /** Its index in that batch. */
   index: number;
   /** Its outcome when it was applied. */
-  outcome: "applied" | "unchanged" | "stale" | "duplicate" | "quarantined" | "discarded" | "rejected";
+  outcome: "applied" | "unchanged" | "stale" | "duplicate" | "quarantined" | "discarded" | "rejected" | (string & {});
   /** The record, verbatim. */
   record: Inventory;
 }
@@ -222,7 +222,7 @@ export interface ReservationVersion {
   /** Its index in that batch. */
   index: number;
   /** Its outcome when it was applied. */
-  outcome: "applied" | "unchanged" | "stale" | "duplicate" | "quarantined" | "discarded" | "rejected";
+  outcome: "applied" | "unchanged" | "stale" | "duplicate" | "quarantined" | "discarded" | "rejected" | (string & {});
   /** The record, verbatim. */
   record: Reservation;
 }
@@ -237,7 +237,7 @@ export interface GroupVersion {
   /** Its index in that batch. */
   index: number;
   /** Its outcome when it was applied. */
-  outcome: "applied" | "unchanged" | "stale" | "duplicate" | "quarantined" | "discarded" | "rejected";
+  outcome: "applied" | "unchanged" | "stale" | "duplicate" | "quarantined" | "discarded" | "rejected" | (string & {});
   /** The record, verbatim. */
   record: Group;
 }

@@ -69,7 +69,15 @@ export async function* listOutcomes(
   } while (cursor !== undefined);
 }
 
-/** The records of an accepted batch that were rejected, quarantined or discarded, and those with warnings. */
+/** Outcomes after which nothing remains to be done. One that this client does not know is reported as not applied. */
+const SETTLED: ReadonlySet<string> = new Set<RecordOutcome["outcome"]>([
+  "applied",
+  "unchanged",
+  "stale",
+  "duplicate",
+]);
+
+/** The records of an accepted batch that were not applied, and those with warnings. */
 export async function* listNotable(
   connection: Connection,
   { requestId, batch }: Accepted,
@@ -90,7 +98,7 @@ export async function* listNotable(
       const own = warnings.map((one) => ({ ...one, pointer: one.pointer.replace(/^\/\d+/, "") }));
       yield { index, record, warnings: own, requestId };
     }
-    if (outcome !== "rejected" && outcome !== "quarantined" && outcome !== "discarded") continue;
+    if (SETTLED.has(outcome)) continue;
     const own = violations.flatMap(ofRecord).map((violation) => ({ ...violation, index, record }));
     yield {
       index,

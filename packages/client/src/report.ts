@@ -5,8 +5,8 @@ export interface RefusedRecord {
   /** Position in the input of `send`, from 0. */
   readonly index: number;
   readonly record: unknown;
-  /** `rejected`: invalid or not permitted. `quarantined`: an operator has to decide. `discarded`: an operator decided so. */
-  readonly outcome: "rejected" | "quarantined" | "discarded";
+  /** `rejected`: invalid or not permitted. `quarantined`: an operator has to decide. `discarded`: an operator decided so. A later release may have others. */
+  readonly outcome: "rejected" | "quarantined" | "discarded" | (string & {});
   /** Stable code of the first violation, the quarantine or the error. */
   readonly code: string;
   readonly message: string;

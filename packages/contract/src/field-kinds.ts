@@ -319,10 +319,9 @@ export const FIELD_KINDS: Readonly<Record<FieldKind, KindRules>> = {
   },
   timestamp: {
     reference: () => "timestamp",
-    // Generated clients map date-time to types that lose microseconds (JavaScript) or write +00:00 (Python).
     openApi: () => ({
       type: "string",
-      format: "utc-timestamp",
+      format: "date-time",
       minLength: 17,
       maxLength: 30,
       pattern: `^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,${FRACTION_DIGITS_MAX}})?)?Z$`,

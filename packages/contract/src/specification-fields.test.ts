@@ -194,7 +194,7 @@ test("docs/openapi.json has every field of the specification with its type", asy
     array: ["array"],
     object: ["object"],
   };
-  const formats: Readonly<Record<string, string>> = { timestamp: "utc-timestamp", date: "date" };
+  const formats: Readonly<Record<string, string>> = { timestamp: "date-time", date: "date" };
   const names: Readonly<Record<Resource, string>> = {
     inventories: "Inventory",
     reservations: "Reservation",

@@ -116,7 +116,7 @@ const LINES = {
 export function changeOperations(): Record<string, PathItem> {
   const answers = { 200: LINES, 400: "InvalidParameter", 410: "CursorGone" } as const;
   const get = tokenOperation("Changes", ["read"], answers, {
-    operationId: "readChanges",
+    operationId: "listChanges",
     summary: "Follow the change feed",
     description:
       "Every change of a current record that this client may read, as lines of JSON (NDJSON). Changes of one record come in the order in which they were applied, each exactly once after a cursor. A record that is sent again unchanged, late or twice is no change. The last line has the cursor to continue from.",

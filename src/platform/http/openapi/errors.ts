@@ -234,6 +234,11 @@ export const ERROR_ANSWERS = {
     "The request is not valid HTTP/1.1 or HTTP/1.0, or repeats a header.",
     "bellhop.http.BadRequest",
   ),
+  InvalidProfile: withHeaders(headersOf())(
+    "`profile` is invalid; the message says what it accepts.",
+    "bellhop.http.InvalidParameter",
+    "bellhop.http.BadRequest",
+  ),
   NotFound: withHeaders(headersOf())(
     "The address does not exist: check the base address and the path.",
     "bellhop.http.NotFound",
@@ -365,7 +370,7 @@ export function tokenOperation(
 /** An operation without authentication, unless `security` requires it. */
 export function openOperation(
   tag: string,
-  words: Pick<Operation, "operationId" | "summary" | "description">,
+  words: Pick<Operation, "operationId" | "summary" | "description" | "parameters">,
   responses: Operation["responses"],
   security: Operation["security"] = [],
 ): PathItem {

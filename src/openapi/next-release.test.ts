@@ -1,0 +1,164 @@
+import assert from "node:assert/strict";
+import test, { describe } from "node:test";
+import { errorsOf } from "../../test/support/openapi.ts";
+import { readConfig } from "../config.ts";
+import { EXAMPLE_RECORDS } from "../ingest/openapi/record-examples.ts";
+import {
+  type Answer,
+  type OpenApiDocument,
+  type Operation,
+  resolved,
+  type Schema,
+} from "../platform/http/openapi/model.ts";
+import { buildOpenApiDocument, describeRelease } from "./document.ts";
+import { forGenerators } from "./for-generators.ts";
+import { schemasWithin } from "./open-answers.ts";
+
+const document = buildOpenApiDocument(readConfig({}));
+/** Without what is open for later releases: it has each enumeration. */
+const release = describeRelease(readConfig({}));
+/** As JSON Schema reads it: `nullable` is a type. */
+const forCode = JSON.parse(JSON.stringify(forGenerators(document)), (_key, value) => {
+  if (value?.nullable !== true) return value;
+  const { nullable: _, type, ...rest } = value;
+  return type === undefined ? rest : { ...rest, type: [type, "null"] };
+}) as OpenApiDocument;
+
+const UNKNOWN_WORD = "not-known-today";
+
+interface JsonAnswer {
+  readonly at: string;
+  readonly schema: Schema;
+  readonly examples: readonly unknown[];
+}
+
+function answersOf(described: OpenApiDocument): JsonAnswer[] {
+  return Object.entries(described.paths).flatMap(([path, item]) =>
+    (Object.entries(item) as [string, Operation][]).flatMap(([method, { responses }]) =>
+      Object.entries(responses).flatMap(([status, answer]) =>
+        Object.entries((resolved(described, answer) as Answer).content ?? {}).flatMap(
+          ([type, { schema, examples = {} }]) =>
+            /json/.test(type)
+              ? [
+                  {
+                    at: `${method.toUpperCase()} ${path} ${status}`,
+                    schema,
+                    examples: Object.values(examples).map(({ value }) => value),
+                  },
+                ]
+              : [],
+        ),
+      ),
+    ),
+  );
+}
+
+function* schemasIn(value: unknown, at: string): Generator<readonly [string, Schema]> {
+  if (typeof value !== "object" || value === null) return;
+  yield [at, value as Schema];
+  for (const [name, inner] of Object.entries(value))
+    if (!["examples", "example", "x-enumDescriptions"].includes(name))
+      yield* schemasIn(inner, `${at}/${name}`);
+}
+
+/** What a later release may answer in place of `value`: a field more in every object, and words that are not known today. */
+function ofNextRelease(schema: Schema, value: unknown): unknown {
+  const known = resolved(release, schema as Schema & { $ref: string }) as Schema;
+  if (value === null) return null;
+  if (known.anyOf !== undefined) {
+    const part = known.anyOf.find((one) => errorsOf(release, one, value).length === 0);
+    return part === undefined ? value : ofNextRelease(part, value);
+  }
+  if ((known.enum ?? known["x-extensible-enum"]) !== undefined) return UNKNOWN_WORD;
+  if (Array.isArray(value)) return value.map((item) => ofNextRelease(known.items ?? {}, item));
+  if (typeof value !== "object") return value;
+  const fields = Object.entries(value).map(([name, inner]) => [
+    name,
+    ofNextRelease(known.properties?.[name] ?? {}, inner),
+  ]);
+  return known.properties === undefined ? value : { ...Object.fromEntries(fields), addedLater: { by: [1] } };
+}
+
+describe("answers of a later release", () => {
+  const answers = answersOf(release);
+  const today = new Map(answersOf(document).map(({ at, schema }) => [at, schema]));
+  test("are read by today's document: each example with a field more in every object, and with unknown words", () => {
+    let changed = 0;
+    for (const { at, schema, examples } of answers) {
+      for (const example of examples) {
+        const later = ofNextRelease(schema, example);
+        if (JSON.stringify(later).includes(UNKNOWN_WORD)) changed++;
+        assert.deepEqual(errorsOf(document, today.get(at) as Schema, later), [], at);
+      }
+    }
+    assert.ok(changed > 50, `only ${changed} answers have words`);
+  });
+  test("have an outcome, a warning and a status that nobody knows today", () => {
+    const status = answers.find(({ at }) => at === "GET /api/public/v1/requests/{requestId} 200");
+    const later = JSON.stringify(ofNextRelease(status?.schema ?? {}, status?.examples[0]));
+    for (const name of ["outcome", "code", "status"])
+      assert.ok(later.includes(`"${name}":"${UNKNOWN_WORD}"`));
+  });
+  for (const [name, described] of [
+    ["the document", document],
+    ["the document for code generators", forCode],
+  ] as const)
+    test(`${name} closes no object and no enumeration of an answer`, () => {
+      const found = answersOf(described);
+      const named = schemasWithin(
+        described,
+        found.map(({ schema }) => schema),
+      );
+      const all: [string, unknown][] = [
+        ...found.map(({ at, schema }): [string, unknown] => [at, schema]),
+        ...[...named].map((one): [string, unknown] => [one, described.components.schemas[one]]),
+      ];
+      let objects = 0;
+      for (const [at, schema] of all.flatMap(([at, one]) => [...schemasIn(one, at)])) {
+        if (Array.isArray(schema.enum)) assert.fail(`${at} is a closed enumeration`);
+        if (schema.type === undefined || schema.properties === undefined) continue;
+        assert.equal(schema.additionalProperties, true, at);
+        objects++;
+      }
+      assert.ok(objects > 50);
+    });
+});
+
+describe("the document for code generators", () => {
+  const text = JSON.stringify(forGenerators(document));
+  test("is OpenAPI 3.0 without unions, lists of types, patterns and constants", () => {
+    const { openapi } = forCode;
+    assert.equal(openapi, "3.0.3");
+    for (const keyword of ["anyOf", "oneOf", "patternProperties", "propertyNames", "pattern", "const"])
+      assert.doesNotMatch(text, new RegExp(`"${keyword}":`), keyword);
+    assert.doesNotMatch(text, /"type":\[/);
+  });
+  test("has the operations of the document", () => {
+    const idsOf = (json: string) => [...json.matchAll(/"operationId":"(\w+)"/g)].map(([, id]) => id);
+    assert.deepEqual(idsOf(text), idsOf(JSON.stringify(document)));
+  });
+  test("refers to nothing that it does not have", () => {
+    for (const name of schemasWithin(forCode, forCode.paths))
+      assert.ok(forCode.components.schemas[name], name);
+  });
+  test("describes the records as its clients send them: counts as numbers, decimals as text", () => {
+    const reservation = EXAMPLE_RECORDS.reservations;
+    assert.deepEqual(errorsOf(forCode, { $ref: "#/components/schemas/Reservation" }, reservation), []);
+    const { blocks, singlePersonRate } = forCode.components.schemas["GroupBlock"]?.properties ?? {};
+    assert.deepEqual([blocks?.type, singlePersonRate?.type], ["integer", "string"]);
+  });
+  test("has times of answers as date-time, and those of records as text", () => {
+    const { receivedAt, appliedAt } = forCode.components.schemas["RequestStatus"]?.properties ?? {};
+    assert.deepEqual([receivedAt?.format, appliedAt?.format], ["date-time", "date-time"]);
+    const { createDateTime } = forCode.components.schemas["Inventory"]?.properties ?? {};
+    assert.deepEqual([createDateTime?.type, createDateTime?.format], ["string", undefined]);
+  });
+});
+
+test("operations are named in one way: get and list read, and other verbs do something", () => {
+  for (const item of Object.values(document.paths)) {
+    for (const [method, { operationId }] of Object.entries(item) as [string, Operation][]) {
+      assert.equal(/^(get|list)[A-Z]/.test(operationId), method === "get", operationId);
+    }
+  }
+});
