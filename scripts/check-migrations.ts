@@ -2,7 +2,10 @@
  * `npm run check -- migrations`: released migrations are unchanged, and later ones permit two versions to run side by side
  * (docs/internal/releases.md).
  */
-import { CODE_VERSION, isAtLeast, type Migration, readMigrations } from "../src/platform/db/migrate.ts";
+
+import { CODE_VERSION, isAtLeast } from "../src/platform/db/code-version.ts";
+import { readMigrations } from "../src/platform/db/migrate.ts";
+import type { Migration } from "../src/platform/db/migration-records.ts";
 import { expandViolations } from "./migrations/expand-rules.ts";
 import { type Release, readReleases } from "./release/releases.ts";
 

@@ -934,7 +934,7 @@ create view analytics.stored_ledger_delta as
 -- Days and statuses as insight reads them. What they know of the declarations in packages/contract/src/statuses.ts and
 -- src/settings/setting-values.ts, test/query/analytics.test.ts holds to them.
 
--- When a business day ends, and the business day of an instant: endOfBusinessDay and businessDayOf of src/settings/property-settings.ts.
+-- When a business day ends, and the business day of an instant: endOfBusinessDay and businessDayOf of src/settings/business-day.ts.
 create function analytics.minutes_after_midnight(business_day_end text) returns integer
   language sql immutable strict parallel safe
   return left(business_day_end, 2)::integer * 60 + right(business_day_end, 2)::integer

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { rangesOf } from "./close-backfill.ts";
+import { rangesOf } from "./statement.ts";
 
 test("dates that follow each other are one range, across months and years", () => {
   assert.deepEqual(rangesOf([]), []);

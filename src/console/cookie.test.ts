@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { cookieOf, endedCookieOf, readCookie, sessionCookieOf } from "./console-parts.ts";
+import { cookieOf, endedCookieOf, readCookie, sessionCookieOf } from "./cookie.ts";
 
 describe("the session's cookie", () => {
   test("is bound to the host behind TLS", () => {

@@ -8,7 +8,8 @@ import { BuiltFiles } from "../platform/http/built-files.ts";
 import { sendError } from "../platform/http/error-body.ts";
 import { isLoopback } from "../platform/http/networks.ts";
 import { SemaphoreFull } from "../platform/runtime/semaphore.ts";
-import { type ConsoleParts, readCookie } from "./console-parts.ts";
+import type { ConsoleParts } from "./console-parts.ts";
+import { readCookie } from "./cookie.ts";
 
 export const CONSOLE_API = "/console/api";
 

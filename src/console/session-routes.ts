@@ -12,16 +12,9 @@ import { permissionsOf } from "../identity/roles.ts";
 import { beginTotp, confirmTotp, resetTotp } from "../identity/second-factor.ts";
 import { SignOnRefused, signOn } from "../identity/single-sign-on.ts";
 import { ConsoleError } from "../platform/errors/console-registry.ts";
-import {
-  type ConsoleParts,
-  cookieOf,
-  endedCookieOf,
-  readCookie,
-  type SessionCookie,
-  sendAnswer,
-  signOnCookieOf,
-} from "./console-parts.ts";
+import { type ConsoleParts, sendAnswer } from "./console-parts.ts";
 import { addChange, type Form, receiveJson } from "./console-routes.ts";
+import { cookieOf, endedCookieOf, readCookie, type SessionCookie, signOnCookieOf } from "./cookie.ts";
 import { CONSOLE_API, requireOwnOrigin, sessionOf } from "./guard.ts";
 import type { SessionAnswer, TotpAnswer, TotpConfirmedAnswer } from "./session-answers.ts";
 

@@ -1,10 +1,6 @@
 import { addDays } from "#contract/dates.ts";
-import {
-  type BusinessDay,
-  businessDayOf,
-  lastOfBusinessDay,
-  type PropertySettings,
-} from "../settings/property-settings.ts";
+import { type BusinessDay, businessDayOf, lastOfBusinessDay } from "../settings/business-day.ts";
+import type { PropertySettings } from "../settings/property-settings.ts";
 import * as field from "./fields.ts";
 
 /** The days of an answer: in every answer besides its items. */

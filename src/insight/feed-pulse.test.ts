@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Arrival, feedPulse } from "./feed-health.ts";
+import { type Arrival, feedPulse } from "./feed-pulse.ts";
 
 const NOW = Date.UTC(2026, 6, 14, 12);
 const HOUR = 3_600_000;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { addDays } from "#contract/dates.ts";
-import { type InventoryNight, missingNights } from "./feed-health.ts";
+import { type InventoryNight, missingNights } from "./missing-nights.ts";
 
 const TODAY = "2026-07-14";
 const HOUR = 3_600_000;

@@ -2,7 +2,7 @@ import { digitsOf } from "#contract/currencies.ts";
 import { daysBetween } from "#contract/dates.ts";
 import type { Position, PositionShape } from "../platform/http/position.ts";
 import { whole } from "../query/openapi/read-parameters.ts";
-import { businessDayOf, minutesAfterMidnight } from "../settings/property-settings.ts";
+import { businessDayOf, minutesAfterMidnight } from "../settings/business-day.ts";
 import { instantOf, lastYearOf, YEAR_DAYS } from "./days-of-answer.ts";
 import { amountIn, plus } from "./exact-amount.ts";
 import * as field from "./fields.ts";

@@ -1,6 +1,6 @@
 import type pg from "pg";
 import { date, instant, query, whole } from "../query/openapi/read-parameters.ts";
-import { type BusinessDay, businessDayOf, lastOfBusinessDay } from "../settings/property-settings.ts";
+import { type BusinessDay, businessDayOf, lastOfBusinessDay } from "../settings/business-day.ts";
 import { type BookedPlace, bookedPlaces, rowsFor } from "./booked-places.ts";
 import { instantOf, sinceOf } from "./days-of-answer.ts";
 import { amountIn, plus } from "./exact-amount.ts";

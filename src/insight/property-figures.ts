@@ -7,12 +7,8 @@ import { OperatorError } from "../platform/errors/operator-error.ts";
 import type { Position } from "../platform/http/position.ts";
 import { Repeat } from "../platform/runtime/repeat.ts";
 import type { Property, PropertyCodes } from "../query/property.ts";
-import {
-  businessDayOf,
-  endOfBusinessDay,
-  type PropertySettings,
-  settingsOf,
-} from "../settings/property-settings.ts";
+import { businessDayOf, endOfBusinessDay } from "../settings/business-day.ts";
+import { type PropertySettings, settingsOf } from "../settings/property-settings.ts";
 import { newestArrivals } from "./console/feed-glance.ts";
 import { lastYearAsOf, lastYearOf, sinceOf } from "./days-of-answer.ts";
 import { minus, plus } from "./exact-amount.ts";

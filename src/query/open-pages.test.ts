@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { EventEmitter } from "node:events";
 import type { ServerResponse } from "node:http";
 import { test } from "node:test";
-import { OpenPages } from "./read-page.ts";
+import { OpenPages } from "./open-pages.ts";
 
 const responseOf = () =>
   Object.assign(new EventEmitter(), { closed: false }) as unknown as ServerResponse & { closed: boolean };

@@ -2,7 +2,7 @@ import { letterOf, RESOURCES, type Resource, type ResourceLetter, resourceOf } f
 import { choice, flag, type Noun, parsed, required, verb } from "../cli/command.ts";
 import { table } from "../cli/output.ts";
 import { recordAudit } from "../identity/audit.ts";
-import { roomOnDisk } from "../platform/db/open-database.ts";
+import { roomOnDisk } from "../platform/db/disk-watch.ts";
 import { namedStatement } from "../platform/db/statement.ts";
 import { type Queryable, withTransaction } from "../platform/db/transaction.ts";
 import { UsageError } from "../platform/errors/operator-error.ts";

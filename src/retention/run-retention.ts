@@ -26,7 +26,7 @@ import { listTerms, RETAINED, type Retained, Terms } from "./terms.ts";
 
 const forgetSome = readStatement(new URL("./sql/forget-arrivals.sql", import.meta.url));
 
-/** Feed health looks back at most 28 days (src/insight/feed-health.ts); one week in reserve. */
+/** Feed health looks back at most 28 days (src/insight/feed-pulse.ts); one week in reserve. */
 const KEPT_MS = 35 * 86_400_000;
 /** Arrivals deleted per statement and feed: an hour of a busy one, so one statement per bucket usually suffices. */
 const NOTES_AT_ONCE = 500;

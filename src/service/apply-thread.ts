@@ -15,7 +15,7 @@ import {
   POOL_ANSWER_MS_MAX,
   type SessionSource,
 } from "../platform/db/connection.ts";
-import { DiskWatch, LEFT_FREE } from "../platform/db/open-database.ts";
+import { DiskWatch, LEFT_FREE } from "../platform/db/disk-watch.ts";
 import { letLowerPriority, lowerPriority } from "../platform/runtime/lower-priority.ts";
 import { SharedHints } from "../platform/runtime/shared-memory.ts";
 import type { Logger } from "../platform/telemetry/log.ts";

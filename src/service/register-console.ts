@@ -3,7 +3,8 @@ import type { FastifyInstance } from "fastify";
 import { addBackfillRoutes } from "../backfill/console-routes.ts";
 import { addCertificationRoutes } from "../certification/console-routes.ts";
 import { addAuditRoutes, addClientRoutes } from "../console/client-routes.ts";
-import { type ConsoleParts, sessionCookieOf } from "../console/console-parts.ts";
+import type { ConsoleParts } from "../console/console-parts.ts";
+import { sessionCookieOf } from "../console/cookie.ts";
 import { addAppRoutes, guardRoutes, renderConsoleError } from "../console/guard.ts";
 import { addOperatorRoutes } from "../console/operator-routes.ts";
 import { addSessionRoutes } from "../console/session-routes.ts";
@@ -16,7 +17,7 @@ import {
   addPropertyRoutes,
   addShellRoutes,
 } from "../insight/console-routes.ts";
-import { CODE_VERSION } from "../platform/db/migrate.ts";
+import { CODE_VERSION } from "../platform/db/code-version.ts";
 import { Semaphore } from "../platform/runtime/semaphore.ts";
 import { addQuarantineRoutes } from "../query/console/quarantine.ts";
 import { addHistoryRoutes } from "../query/console/record-history.ts";

@@ -33,13 +33,12 @@ import { partnerAccess, registerInsightRoutes } from "../insight/insight-routes.
 import { registerMetricsRoute } from "../operations/metrics/metrics-route.ts";
 import { createQuestionPool, logSlowStatements, QUESTION_CONNECTIONS } from "../platform/db/connection.ts";
 import type { Role } from "../platform/db/coordination.ts";
-import { DiskWatch } from "../platform/db/open-database.ts";
+import { DiskWatch } from "../platform/db/disk-watch.ts";
 import { ServiceError } from "../platform/errors/registry.ts";
 import { ArrivingBodies } from "../platform/http/arriving-bodies.ts";
 import { clientAddressReader } from "../platform/http/client-address.ts";
 import { ClientSemaphores } from "../platform/http/client-semaphores.ts";
 import {
-  COMMON_HEADERS,
   endWhenStalled,
   faultOf,
   HEADERS_MAX,
@@ -60,6 +59,7 @@ import {
 } from "../platform/http/receive-body.ts";
 import { logRequests, RequestLog } from "../platform/http/request-log.ts";
 import { pathOf, RouteIndex } from "../platform/http/route-index.ts";
+import { COMMON_HEADERS } from "../platform/http/security-headers.ts";
 import { letLowerPriority } from "../platform/runtime/lower-priority.ts";
 import { Semaphore } from "../platform/runtime/semaphore.ts";
 import { SharedCounter, SharedHints } from "../platform/runtime/shared-memory.ts";

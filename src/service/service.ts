@@ -10,7 +10,8 @@ import { keepFiguresFresh } from "../insight/property-figures.ts";
 import { startSurvey } from "../operations/metrics/survey.ts";
 import { logSlowStatements, POOL_ANSWER_MS_MAX } from "../platform/db/connection.ts";
 import type { Role } from "../platform/db/coordination.ts";
-import { type Database, openDatabase, roomOnDisk } from "../platform/db/open-database.ts";
+import { roomOnDisk } from "../platform/db/disk-watch.ts";
+import { type Database, openDatabase } from "../platform/db/open-database.ts";
 import { letLowerPriority, letOutsidersLowerPriority } from "../platform/runtime/lower-priority.ts";
 import { requireOpenFiles } from "../platform/runtime/open-files.ts";
 import { SharedCounter } from "../platform/runtime/shared-memory.ts";
@@ -23,12 +24,13 @@ import { keepRetention } from "../retention/run-retention.ts";
 import { startDeliverer } from "../webhooks/deliver-webhooks.ts";
 import type { ApplyCalls } from "./apply-thread.ts";
 import type { HttpCalls } from "./http-thread.ts";
-import { canSharePort, requireFreePorts, serveTogether, WholeProcess } from "./http-threads.ts";
+import { canSharePort, requireFreePorts, serveTogether } from "./http-threads.ts";
 import { KeyKeeper, knowledgeOf } from "./keep-keys.ts";
 import { enterNode } from "./node-presence.ts";
 import { ListeningAddresses, type Ports } from "./serve-http.ts";
 import { letHeapsGrow, ServiceThread, type ThreadParts, threadLogOf } from "./service-thread.ts";
 import { allocateSharedState, type SharedState } from "./shared-state.ts";
+import { WholeProcess } from "./whole-process.ts";
 
 /** Size of the main thread's pool: if it serves HTTP, and if it only starts, stops and maintains the service. */
 const POOL_SIZE_SERVING = 10;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Counter, Registry } from "prom-client";
 import type { Role } from "../platform/db/coordination.ts";
-import { WholeProcess } from "./http-threads.ts";
+import { WholeProcess } from "./whole-process.ts";
 
 const ALL: readonly Role[] = ["accept", "apply", "read"];
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { businessDayOf, endOfBusinessDay } from "./property-settings.ts";
+import { businessDayOf, endOfBusinessDay } from "./business-day.ts";
 
 const dayOf = (instant: string, timeZone: string, businessDayEnd: string) =>
   businessDayOf(new Date(instant), { timeZone, businessDayEnd });

@@ -6,9 +6,10 @@ import { requireInScope } from "../console/guard.ts";
 import type { JsonBody } from "../console/json-body.ts";
 import { ConsoleError } from "../platform/errors/console-registry.ts";
 import { isKey, type Position, type PositionShape } from "../platform/http/position.ts";
+import { businessDayOf } from "./business-day.ts";
 import { changeSetting } from "./change-setting.ts";
 import type { SettingsAnswer, StatusesAnswer } from "./console-answers.ts";
-import { businessDayOf, settingsOfClient } from "./property-settings.ts";
+import { settingsOfClient } from "./property-settings.ts";
 import { type ClientStatus, changeMapping, listStatuses, previewMapping } from "./status-mapping.ts";
 
 const CODE_CHARACTERS_MAX = 128;

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { GROUPINGS } from "../../src/insight/question.ts";
+import { businessDayOf } from "../../src/settings/business-day.ts";
 import { setSetting } from "../../src/settings/change-setting.ts";
-import { businessDayOf } from "../../src/settings/property-settings.ts";
 import {
   addProperty,
   below,

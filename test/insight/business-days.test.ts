@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { addDays } from "#contract/dates.ts";
+import { businessDayOf } from "../../src/settings/business-day.ts";
 import { setSetting } from "../../src/settings/change-setting.ts";
-import { businessDayOf } from "../../src/settings/property-settings.ts";
 import { addProperty, askInsight, below, insightItems, insightPage } from "../support/insight-fixture.ts";
 import {
   booksOf,

@@ -14,7 +14,7 @@ import { withoutFormula } from "#contract/without-formula.ts";
 import { printable } from "../../src/cli/output.ts";
 import { unknownCommand } from "../../src/cli/parse-line.ts";
 import { readConfig } from "../../src/config.ts";
-import { readCookie } from "../../src/console/console-parts.ts";
+import { readCookie } from "../../src/console/cookie.ts";
 import { parseForm } from "../../src/identity/form.ts";
 import { parseGrant } from "../../src/identity/grants.ts";
 import { chooseScopes } from "../../src/identity/scopes.ts";

@@ -1,6 +1,6 @@
 import { gunzipSync, gzipSync } from "node:zlib";
 import type pg from "pg";
-import type { Migration } from "../../src/platform/db/migrate.ts";
+import type { Migration } from "../../src/platform/db/migration-records.ts";
 import { withTransaction } from "../../src/platform/db/transaction.ts";
 
 /**

@@ -23,6 +23,7 @@ export type {
 } from "./options.ts";
 export type { StatusQuery } from "./outcomes.ts";
 export { type BarOptions, type BarStream, progressBar, progressLine } from "./progress-bar.ts";
+export { type RecordSource, readRecords } from "./read-records.ts";
 export type {
   Outcomes,
   RefusedRecord,
@@ -32,5 +33,4 @@ export type {
   WarnedRecord,
 } from "./report.ts";
 export type { RequestsClient, ResourceClient } from "./resource-client.ts";
-export { type RecordSource, readRecords } from "./resource-client.ts";
 export { SendError } from "./send.ts";

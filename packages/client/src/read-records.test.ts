@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, test } from "node:test";
 import { gzipSync } from "node:zlib";
 import type { BellhopError } from "./error.ts";
-import { type RecordSource, readRecords } from "./resource-client.ts";
+import { type RecordSource, readRecords } from "./read-records.ts";
 
 async function* inPieces(bytes: Uint8Array, size: number): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { Pace } from "./pace.ts";
 import type { PackedPart } from "./packed-day.ts";
-import { Pace } from "./send-simulation.ts";
 
 const wave = (from: number, quarters: number): PackedPart[] =>
   Array.from({ length: quarters }, (_, at) => ({ quarter: from + at, batches: [] }));

@@ -15,7 +15,8 @@ import {
   type SecretCipher,
 } from "../../platform/crypto/secret-cipher.ts";
 import { countPresent, countUnownedBuckets, type Presence } from "../../platform/db/coordination.ts";
-import { findRecords, readMigrations } from "../../platform/db/migrate.ts";
+import { readMigrations } from "../../platform/db/migrate.ts";
+import { findRecords } from "../../platform/db/migration-records.ts";
 import { namedStatement, readStatement } from "../../platform/db/statement.ts";
 import { readWindows, type TimeWindow, type WindowedTable } from "../../platform/db/time-windows.ts";
 import { countText, sizeText, spanText } from "../../platform/runtime/amounts.ts";

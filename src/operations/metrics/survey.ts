@@ -3,7 +3,7 @@ import { letterOf, RESOURCES } from "#contract/resource.ts";
 import { openLagReader } from "../../insight/console/intake.ts";
 import { countUnownedBuckets } from "../../platform/db/coordination.ts";
 import { query } from "../../platform/db/dialect.ts";
-import { freeDiskBytes } from "../../platform/db/open-database.ts";
+import { freeDiskBytes } from "../../platform/db/disk-watch.ts";
 import { namedStatement, readStatement } from "../../platform/db/statement.ts";
 import type { Queryable } from "../../platform/db/transaction.ts";
 import type { MetricValues } from "../../platform/telemetry/metrics.ts";

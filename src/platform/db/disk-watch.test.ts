@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { tmpdir } from "node:os";
 import { test } from "node:test";
 import { until } from "../../../test/support/until.ts";
-import { DiskWatch } from "./open-database.ts";
+import { DiskWatch } from "./disk-watch.ts";
 
 test("too little free space blocks appends, with a message without a path", async (t) => {
   const watch = new DiskWatch(tmpdir(), Number.MAX_SAFE_INTEGER);

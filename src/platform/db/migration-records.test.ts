@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { isAtLeast, type Migration, type MigrationRecord, pendingMigrations } from "./migrate.ts";
+import { isAtLeast } from "./code-version.ts";
+import { type Migration, type MigrationRecord, pendingMigrations } from "./migration-records.ts";
 
 const migration = (name: string): Migration => ({
   name,

@@ -1,7 +1,5 @@
-import { statfs } from "node:fs/promises";
 import pg from "pg";
 import { OperatorError } from "../errors/operator-error.ts";
-import { Repeat } from "../runtime/repeat.ts";
 import type { Logger } from "../telemetry/log.ts";
 import {
   clientConfig,
@@ -17,7 +15,8 @@ import { findUndistributed } from "./distribute.ts";
 import { isDistributed } from "./distribution.ts";
 import { hasCluster } from "./embedded/home.ts";
 import { type DatabaseRole, startEmbeddedPostgres } from "./embedded-postgres.ts";
-import { findRecords, migrate, readUnfinished } from "./migrate.ts";
+import { migrate, readUnfinished } from "./migrate.ts";
+import { findRecords } from "./migration-records.ts";
 
 /** The database cannot be used; the message gives the reason and the remedy in one line. */
 class UnusableDatabaseError extends OperatorError {}
@@ -301,51 +300,5 @@ async function checkDistribution(pool: pg.Pool): Promise<void> {
     throw new UnusableDatabaseError(
       `The tables ${missing.join(", ")} are new in this version and not distributed yet: stop every node, run bellhop citus distribute, and start again.`,
     );
-  }
-}
-
-/** Free bytes of a directory's file system for ordinary processes. */
-export async function freeDiskBytes(directory: string): Promise<number> {
-  const { bavail, bsize } = await statfs(directory);
-  return bavail * bsize;
-}
-
-/** Of the free space below which nothing is accepted, applying and retention leave this to PostgreSQL's write-ahead log and checkpoints. */
-export const LEFT_FREE = 0.5;
-
-/** Bytes that retention may write under the embedded database; without bounds where nobody watches. */
-export async function roomOnDisk(
-  { dataDirectory }: Pick<Database, "dataDirectory">,
-  minFreeBytes: number,
-): Promise<number> {
-  if (dataDirectory === undefined || minFreeBytes === 0) return Number.POSITIVE_INFINITY;
-  return (await freeDiskBytes(dataDirectory)) - minFreeBytes * LEFT_FREE;
-}
-
-const LOOK_MS = 1_000;
-
-/**
- * Watches the free space under the embedded database. PostgreSQL panics when its write-ahead log cannot be written, so
- * batches are refused before that.
- */
-export class DiskWatch {
-  /** The reason for refusing batches; undefined if there is room. */
-  blocked: string | undefined;
-  readonly #repeat: Repeat | undefined;
-
-  constructor(directory: string | undefined, minFreeBytes: number) {
-    if (directory === undefined || minFreeBytes === 0) return;
-    const look = async () => {
-      const bytes = await freeDiskBytes(directory);
-      this.blocked = bytes < minFreeBytes ? "The disk is almost full." : undefined;
-    };
-    const failed = () => {
-      this.blocked = "The free disk space cannot be read.";
-    };
-    this.#repeat = new Repeat(look, LOOK_MS, failed, 0);
-  }
-
-  async stop(): Promise<void> {
-    await this.#repeat?.stop();
   }
 }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import helmet from "@fastify/helmet";
 import fastify from "fastify";
-import { SECURITY_HEADERS } from "./connection.ts";
+import { SECURITY_HEADERS } from "./security-headers.ts";
 
 test("the hardening headers are those that Helmet would send", async () => {
   const app = fastify();

@@ -7,6 +7,7 @@ import { ServiceError } from "../../platform/errors/registry.ts";
 import { isNoLongerKept, loadRecords } from "../load-records.ts";
 import type { Property, PropertyCodes } from "../property.ts";
 import { type Positions, readChangeEnds } from "./change-cursor.ts";
+import { distribute } from "./share-out.ts";
 
 /** Property codes by client code, in the form of a client's grants: "*" is every property of the client code. */
 export type GrantedProperties = ReadonlyMap<string, ReadonlySet<string>>;
@@ -65,23 +66,6 @@ async function findGrantedProperties(
   const values = [everyOf, named.map(([code]) => code), named.map(([, property]) => property)];
   const { rows } = await on.query<FeedProperty>({ ...findGranted, values });
   return new Map(rows.map((row) => [row.propertyId, row]));
-}
-
-/**
- * Distributes `total`: each gets at most what it wants; the smallest wants are served first and the rest is divided equally, in shares of
- * at least `least`.
- */
-export function distribute(wanted: readonly number[], total: number, least = 1): number[] {
-  const shares = wanted.map(() => 0);
-  const order = wanted.map((_, at) => at).sort((left, right) => (wanted[left] ?? 0) - (wanted[right] ?? 0));
-  let left = total;
-  order.forEach((at, served) => {
-    const part = Math.max(least, Math.ceil(left / (order.length - served)));
-    const share = Math.min(wanted[at] ?? 0, left, part);
-    shares[at] = share;
-    left -= share;
-  });
-  return shares;
 }
 
 const readOfBuckets = readStatement(new URL("./sql/read-changes.sql", import.meta.url));

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { distribute } from "./read-changes.ts";
+import { distribute } from "./share-out.ts";
 
 test("small requests are met in full, and the others share the rest equally", () => {
   assert.deepEqual(distribute([100, 2, 100], 50), [24, 2, 24]);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { assertLinear } from "../../../test/support/growth.ts";
-import { compareRecords } from "./record-history.ts";
+import { compareRecords } from "./json-changes.ts";
 
 function changesBetween(before: string, after: string, most: number) {
   const compared = compareRecords(Buffer.from(before), Buffer.from(after), most);

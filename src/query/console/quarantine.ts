@@ -36,7 +36,7 @@ import type {
   ResolveAnswer,
   ResolvedRecord,
 } from "./answers.ts";
-import { compareRecords } from "./record-history.ts";
+import { compareRecords } from "./json-changes.ts";
 import { findRequest, payloadOf, readStored } from "./requests.ts";
 
 /** The oldest $5 quarantined records, grouped by reason. Plan: as list-quarantined-page. */
