@@ -730,6 +730,7 @@ CREATE UNIQUE INDEX webhook_endpoint_reply_to ON bellhop.webhook_endpoint USING 
 CREATE INDEX webhook_endpoint_shard ON bellhop.webhook_endpoint USING btree (shard);
 CREATE INDEX webhook_message_dead ON bellhop.webhook_message USING btree (endpoint_id, dead_at) WHERE (dead_at IS NOT NULL);
 CREATE INDEX webhook_message_due ON bellhop.webhook_message USING btree (endpoint_id, next_try_at) WHERE (dead_at IS NULL);
+CREATE INDEX webhook_message_test ON bellhop.webhook_message USING btree (endpoint_id, next_try_at) WHERE ((dead_at IS NULL) AND (event = 'webhook.test'::text));
 CREATE INDEX block_entry_long ON bellhop_state.block_entry USING btree (property_id, first_night) WHERE (nights > 31);
 CREATE INDEX block_entry_short ON bellhop_state.block_entry USING btree (property_id, first_night) WHERE (nights <= 31);
 CREATE INDEX current_record_dates ON bellhop_state.current_record USING btree (bucket, property_id, resource, from_date) WHERE ((from_date IS NOT NULL) AND (resource <> 'i'::"char"));

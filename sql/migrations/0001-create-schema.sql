@@ -456,6 +456,7 @@ create table webhook_message (
   last_failure text
 );
 create index webhook_message_due on webhook_message (endpoint_id, next_try_at) where dead_at is null;
+create index webhook_message_test on webhook_message (endpoint_id, next_try_at) where dead_at is null and event = 'webhook.test';
 create index webhook_message_dead on webhook_message (endpoint_id, dead_at) where dead_at is not null;
 
 -- The delivery log: the newest tries of each endpoint. status: of the answer, where there was one; failure: why it was not good.

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { randomBytes, randomUUID } from "node:crypto";
+import { readFile } from "node:fs/promises";
 import { after, before, describe, test } from "node:test";
 import { createSecretCipher } from "../../src/platform/crypto/secret-cipher.ts";
 import type { Tracer } from "../../src/platform/telemetry/opentelemetry.ts";
@@ -107,6 +108,37 @@ async function enqueue(of: string | readonly string[], count: number): Promise<s
   }));
   await enqueueMessages(database.pool, messages);
   return messages.map(({ messageId }) => messageId);
+}
+
+/** Full queues of endpoints that take nothing now would otherwise delay everybody's messages. */
+async function assertQueueIsNotRead(endpointId: string): Promise<void> {
+  const { pool } = database;
+  const set = (table: "endpoint" | "message", to: string) =>
+    pool.query(`update bellhop.webhook_${table} set ${to} where endpoint_id = $1`, [endpointId]);
+  const statement = await readFile(
+    new URL("../../src/webhooks/sql/find-due-messages.sql", import.meta.url),
+    "utf8",
+  );
+  const values = [Array.from({ length: SHARDS }, (_, shard) => shard), [], 4, 256, 16];
+  await pool.query("vacuum analyze bellhop.webhook_message");
+  const due = async () => {
+    const explained = await pool.query({ text: `explain (analyze, format json) ${statement}`, values });
+    const removed = JSON.stringify(explained.rows).matchAll(/"Rows Removed by Filter":(\d+)/g);
+    assert.ok(
+      [...removed].every(([, rows]) => Number(rows) < 100),
+      JSON.stringify(explained.rows),
+    );
+    const { rows } = await pool.query<{ endpointId: string }>({ text: statement, values });
+    return rows.filter((row) => row.endpointId === endpointId).length;
+  };
+  assert.equal(await due(), 4);
+  await set("endpoint", "paused_at = now()");
+  assert.equal(await due(), 1, "the test");
+  await set("endpoint", "paused_at = null, failures = 3, not_before = now() + interval '1 minute'");
+  assert.equal(await due(), 1, "the test");
+  await set("endpoint", "failures = 0, not_before = null");
+  await set("message", "next_try_at = now() + interval '1 minute'");
+  assert.equal(await due(), 0);
 }
 
 const at = (path: string) => receiver.received.filter((message) => message.path === path);
@@ -253,6 +285,7 @@ describe("a message", () => {
       [test],
     );
     assert.deepEqual([rowCount, (await stands(endpointId)).dropped], [1, 3]);
+    await assertQueueIsNotRead(endpointId);
     await database.pool.query("delete from bellhop.webhook_endpoint where endpoint_id = $1", [endpointId]);
   });
 });

@@ -1,5 +1,7 @@
 -- At most $4 due messages of the endpoints in shards $1, except the messages $2 (in progress). Not due: a ReplyTo message whose origin has
 -- been removed from the client's list, and changes without the scope read. A test is due in any state of its endpoint.
+-- Of an endpoint that is paused or rests only tests are read, and of others only what is due: either may have ten thousand waiting messages.
+-- (The statement's time is a condition of the indexes; the clock's would be a filter.)
 -- Clients take turns, the one with the fewest in progress first: at most $5 of a client in progress, of which at most $3 of an endpoint, and
 -- one of a failing endpoint. Within a turn healthy endpoints come first, then the longest due. More of a client are not returned, because
 -- they would take the places of others'.
@@ -21,17 +23,28 @@ from (
   join bellhop.client as client on client.client_id = endpoint.client_id
   left join running on running.endpoint_id = endpoint.endpoint_id
   cross join lateral (
-    select message.message_id, message.next_try_at
-    from bellhop.webhook_message as message
-    where message.endpoint_id = endpoint.endpoint_id and message.dead_at is null
-      and message.next_try_at <= clock_timestamp() and message.message_id <> all ($2::uuid[])
-      and (message.event <> 'changes.available' or 'read' = any (client.scopes))
-      and (
-        message.event = 'webhook.test'
-        or (endpoint.paused_at is null and coalesce(endpoint.not_before <= clock_timestamp(), true))
-      )
-    order by message.next_try_at
-    limit greatest(case when endpoint.failures > 0 then 1 else $3 end - coalesce(running.tries, 0), 0)
+    select endpoint.paused_at is null and coalesce(endpoint.not_before <= statement_timestamp(), true) as is_open,
+      greatest(case when endpoint.failures > 0 then 1 else $3 end - coalesce(running.tries, 0), 0) as room
+  ) as state
+  cross join lateral (
+    (
+      select message.message_id, message.next_try_at
+      from bellhop.webhook_message as message
+      where state.is_open and message.endpoint_id = endpoint.endpoint_id and message.dead_at is null
+        and message.next_try_at <= statement_timestamp() and message.message_id <> all ($2::uuid[])
+        and (message.event <> 'changes.available' or 'read' = any (client.scopes))
+      order by message.next_try_at
+      limit state.room
+    )
+    union all
+    (
+      select test.message_id, test.next_try_at
+      from bellhop.webhook_message as test
+      where not state.is_open and test.endpoint_id = endpoint.endpoint_id and test.dead_at is null
+        and test.event = 'webhook.test' and test.next_try_at <= statement_timestamp() and test.message_id <> all ($2::uuid[])
+      order by test.next_try_at
+      limit state.room
+    )
   ) as due
   where endpoint.shard = any ($1::smallint[]) and client.revoked_at is null
     and (endpoint.kind = 'w' or endpoint.url = any (client.reply_to_origins))
