@@ -10,7 +10,7 @@ import { Batch } from "../../src/export/columns.ts";
 import { addNights } from "../../src/export/nights.ts";
 import { FORMATS } from "../../src/export/row-file.ts";
 import { type ExportOptions, runExport } from "../../src/export/run-export.ts";
-import { TABLE_NAMES, TABLES } from "../../src/export/tables.ts";
+import { DEFAULT_TABLES, TABLE_NAMES, TABLES } from "../../src/export/tables.ts";
 import { bucketOf } from "../../src/ingest/log/part-name.ts";
 import { bellhop } from "../support/command.ts";
 import { createTestDatabase } from "../support/database.ts";
@@ -150,7 +150,9 @@ describe("an export", () => {
   for (const format of FORMATS)
     test(`as ${format}: runs of what changed add up to one of everything`, async () => {
       const folder = newFolder();
-      const first = await exportTo(folder, { format, tables: TABLE_NAMES });
+      // Tables of fields differ from the others by their columns alone, so one format has them.
+      const tables = format === "parquet" ? TABLE_NAMES : DEFAULT_TABLES;
+      const first = await exportTo(folder, { format, tables });
       assert.equal(first.full, "the folder had no export");
       for (let round = 0; round < 3; round += 1) {
         await apply(service, "reservations", batch(8));
@@ -162,16 +164,16 @@ describe("an export", () => {
         assert.ok((written?.rows ?? 0) > 0 && (written?.rows ?? 0) <= 9, `${written?.rows} records`);
       }
       const whole = newFolder();
-      await exportTo(whole, { format, tables: TABLE_NAMES });
+      await exportTo(whole, { format, tables });
       assert.deepEqual(await stateOf(folder), await stateOf(whole));
-      const { tables } = await readManifest(folder);
-      for (const table of TABLE_NAMES) {
+      const manifest = await readManifest(folder);
+      for (const table of tables) {
         const [row] = await foldedRows(folder, table);
         // No reservation here has revenue by day.
         if (table !== "daily_revenue")
           assert.deepEqual(
             Object.keys(row ?? {}),
-            tables[table]?.columns.map(({ name }) => name),
+            manifest.tables[table]?.columns.map(({ name }) => name),
           );
       }
     });
