@@ -173,4 +173,7 @@ test("relations of another version are made anew, with their grants and their co
   await pool.query(`create or replace view analytics.reservation as ${withMore}`);
   await pool.query("comment on schema analytics is 'Made by version 0.9.0 (00ff).'");
   await assert.rejects(start(), /analytics\.reservation has the column removed/);
+  await pool.query(`comment on schema analytics is 'Made by version ${CODE_VERSION} (00ff).'`);
+  await start();
+  await pool.query("select removed from analytics.reservation");
 });

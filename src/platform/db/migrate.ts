@@ -123,13 +123,17 @@ export async function migrate(
     }
     const isWhole = directory === MIGRATIONS_DIRECTORY && migrations.length === ours.length;
     if (!isWhole || unfinished !== undefined || !(await needsRelations(client))) return;
-    await patiently("of the relations of analytics", log, (lockWaitMs) =>
+    const isMade = await patiently("of the relations of analytics", log, (lockWaitMs) =>
       withTransaction(client, async () => {
         await client.query(`set local lock_timeout = ${lockWaitMs}`);
-        await makeRelations(client, CODE_VERSION);
+        return await makeRelations(client, CODE_VERSION);
       }),
     );
-    log.info("made the relations of analytics");
+    log.info(
+      isMade
+        ? "made the relations of analytics"
+        : "the relations of analytics have more columns than this code declares: they stay",
+    );
   });
 }
 
@@ -139,11 +143,11 @@ async function needsRelations(client: pg.ClientBase): Promise<boolean> {
   return made === undefined || (made.hash !== RELATIONS_HASH && isAtLeast(CODE_VERSION, made.version));
 }
 
-async function patiently(
+async function patiently<Result>(
   name: string,
   log: Logger,
-  attempt: (lockWaitMs: number) => Promise<void>,
-): Promise<void> {
+  attempt: (lockWaitMs: number) => Promise<Result>,
+): Promise<Result> {
   const patience = new Patience();
   for (;;) {
     try {

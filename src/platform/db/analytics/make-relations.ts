@@ -69,17 +69,21 @@ function viewsOf({ name, resource, columns, from }: Relation): {
   return { view: over(currentOf(resource, versions)), function: over(asOf(resource, versions)) };
 }
 
+type Existing = ReadonlyMap<string, readonly string[]>;
+const NONE: Existing = new Map();
+
+/** The first column of a view that its declaration does not have. */
+function findUnknown({ name, columns }: AnalyticsView, existing: Existing): string | undefined {
+  const declared = new Set(columns.map((column) => column.name));
+  const column = existing.get(name)?.find((each) => !declared.has(each));
+  return column === undefined ? undefined : `analytics.${name} has the column ${column}`;
+}
+
 /** The select of a view; columns that it has already come first, in their order, as a view can only be given more at its end. */
 function selectOf({ name, columns, from }: AnalyticsView, existing: readonly string[]): string {
   const byName = new Map(columns.map((column) => [column.name, column]));
   if (byName.size < columns.length) throw new Error(`analytics.${name} has two columns of one name.`);
-  const kept = existing.map((column) => {
-    const declared = byName.get(column);
-    if (declared !== undefined) return declared;
-    throw new OperatorError(
-      `The view analytics.${name} has the column ${column}, which this version of Bellhop does not have: columns of views are never removed or renamed.`,
-    );
-  });
+  const kept = existing.flatMap((column) => byName.get(column) ?? []);
   const added = columns.filter((column) => !existing.includes(column.name));
   const selected = [...kept, ...added].map(({ name: as, sql }) =>
     sql === as || new RegExp(`^\\w+\\.${as}$`).test(sql) ? sql : `${sql} as ${as}`,
@@ -98,28 +102,24 @@ async function readColumns(client: pg.ClientBase): Promise<ReadonlyMap<string, r
   return new Map(rows.map(({ name, columns }) => [name, columns]));
 }
 
-type Existing = ReadonlyMap<string, readonly string[]>;
-const NONE: Existing = new Map();
 const literal = (text: string) => `'${text.replaceAll("'", "''")}'`;
 
+const STORED = RESOURCES.map(storedVersions);
+const MADE_TWICE = RELATIONS.map((relation) => ({ ...viewsOf(relation), meaning: relation.meaning }));
+
 function statements(existing: Existing): readonly string[] {
-  const create = (view: AnalyticsView) =>
-    `create or replace view analytics.${view.name} as ${selectOf(view, existing.get(view.name) ?? [])}`;
+  const select = (view: AnalyticsView) => selectOf(view, existing.get(view.name) ?? []);
+  const create = (view: AnalyticsView) => `create or replace view analytics.${view.name} as ${select(view)}`;
   return [
-    ...RESOURCES.map((resource) => create(storedVersions(resource))),
-    ...RELATIONS.flatMap((relation) => {
-      const { name, meaning } = relation;
-      const { view, function: of } = viewsOf(relation);
-      return [
-        create(view),
-        `comment on view analytics.${name} is ${literal(`${meaning} Current state.`)}`,
-        // The body is text, so its names are looked up when it is planned; it names only views of this schema.
-        `create or replace function analytics.${name}_as_of(instant timestamptz, clock analytics.clock default 'source',
+    ...STORED.map(create),
+    ...MADE_TWICE.flatMap(({ view, function: of, meaning }) => [
+      create(view),
+      `comment on view analytics.${view.name} is ${literal(`${meaning} Current state.`)}`,
+      // The body is text, so its names are looked up when it is planned; it names only views of this schema.
+      `create or replace function analytics.${view.name}_as_of(instant timestamptz, clock analytics.clock default 'source',
         of_client_code text default null, of_property_code text default null)
-        returns setof analytics.${name} language sql stable parallel safe
-        as ${literal(selectOf(of, existing.get(name) ?? []))}`,
-      ];
-    }),
+        returns setof analytics.${view.name} language sql stable parallel safe as ${literal(select(of))}`,
+    ]),
   ];
 }
 
@@ -144,12 +144,23 @@ export async function readMadeRelations(
 
 /**
  * Makes the relations of the schema `analytics` from the declarations of this version, in the caller's transaction. Those that exist keep
- * their grants and the order of their columns; new columns follow.
+ * their grants and the order of their columns; new columns follow. Returns false, with nothing made, if other declarations of this very
+ * version have made more, as during development. Throws OperatorError if another version has columns that this one does not.
  */
-export async function makeRelations(client: pg.ClientBase, version: string): Promise<void> {
-  for (const statement of statements(await readColumns(client))) await client.query(statement);
+export async function makeRelations(client: pg.ClientBase, version: string): Promise<boolean> {
+  const existing = await readColumns(client);
+  const views = [...STORED, ...MADE_TWICE.map(({ view }) => view)];
+  const [unknown] = views.flatMap((view) => findUnknown(view, existing) ?? []);
+  if (unknown !== undefined) {
+    if ((await readMadeRelations(client))?.version === version) return false;
+    throw new OperatorError(
+      `The view ${unknown}, which this version of Bellhop does not have: columns of views are never removed or renamed.`,
+    );
+  }
+  for (const statement of statements(existing)) await client.query(statement);
   await client.query(
     `comment on schema analytics is ${literal(`What analysts ask by SQL (docs/analytics.md). Made by version ${version} (${RELATIONS_HASH}).`)}`,
   );
   if (await isDistributed(client)) await adaptFunctions(client);
+  return true;
 }
