@@ -6,7 +6,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 import pg from "pg";
-import { checkRecord, readBatch } from "#contract/read-batch.ts";
+import { checkRecord } from "#contract/check-record.ts";
+import { readBatch } from "#contract/read-batch.ts";
 import type { Resource } from "#contract/resource.ts";
 import { packBody } from "../src/ingest/log/body-layout.ts";
 import type { StoredBody } from "../src/ingest/log/part-name.ts";

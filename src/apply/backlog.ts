@@ -1,8 +1,8 @@
 import type pg from "pg";
+import { latestSourceTime } from "#contract/calendar.ts";
 import type { RecordReading } from "#contract/read-record.ts";
 import { RecordReader, readRecord } from "#contract/read-record.ts";
 import { type ResourceLetter, resourceOf } from "#contract/resource.ts";
-import { latestSourceTime } from "#contract/walk-value.ts";
 import type { BodyLayout, BodyPiece } from "../ingest/log/body-layout.ts";
 import { freeChunk } from "../ingest/log/body-layout.ts";
 import { openLayout } from "../ingest/log/open-layout.ts";

@@ -1,6 +1,6 @@
+import { isCalendarDate } from "#contract/calendar.ts";
 import { datesFrom } from "#contract/dates.ts";
 import { letterOf, type Resource } from "#contract/resource.ts";
-import { isCalendarDate } from "#contract/walk-value.ts";
 import { ID_LOWEST } from "../ingest/log/part-name.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";

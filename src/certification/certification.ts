@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type pg from "pg";
-import { isUtcTimestamp } from "#contract/walk-value.ts";
+import { isUtcTimestamp } from "#contract/calendar.ts";
 import { type AuthAdmin, demand, isWhole } from "../identity/admin.ts";
 import { changeAuth } from "../identity/audit.ts";
 import { findClient, readForChange } from "../identity/client-admin.ts";

@@ -1,4 +1,4 @@
-import { isUtcTimestamp, microsecondTimestamp } from "#contract/walk-value.ts";
+import { isUtcTimestamp, microsecondTimestamp } from "#contract/calendar.ts";
 import {
   CLIENT_ID,
   count,

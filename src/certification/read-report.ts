@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type pg from "pg";
+import { isUtcTimestamp, microsecondTimestamp } from "#contract/calendar.ts";
 import type { Resource } from "#contract/resource.ts";
-import { isUtcTimestamp, microsecondTimestamp } from "#contract/walk-value.ts";
 import { namedStatement } from "../platform/db/statement.ts";
 import { readInstant } from "../platform/http/instant.ts";
 import { wholePage } from "../query/bounded-scan.ts";

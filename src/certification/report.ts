@@ -1,10 +1,21 @@
 import type { CertificationStep } from "../console/api-types.ts";
 import type { Certification } from "./certification.ts";
 import { type Evidence, type Finding, hashOf, judge, lastSeenAt, type Step } from "./step.ts";
-import { group, groupPickup } from "./steps/groups.ts";
-import { coldStart, inventory, nullAndNumbers, sevenDays } from "./steps/inventories.ts";
-import { rateLimit, retry, tokenUse } from "./steps/protocol.ts";
-import { cancellation, dayUse, modification, outOfOrder, reservation, share } from "./steps/reservations.ts";
+import { cancellation } from "./steps/cancellation.ts";
+import { coldStart } from "./steps/cold-start.ts";
+import { dayUse } from "./steps/day-use.ts";
+import { group } from "./steps/group.ts";
+import { groupPickup } from "./steps/group-pickup.ts";
+import { inventory } from "./steps/inventory.ts";
+import { modification } from "./steps/modification.ts";
+import { nullAndNumbers } from "./steps/null-and-numbers.ts";
+import { outOfOrder } from "./steps/out-of-order.ts";
+import { rateLimit } from "./steps/rate-limit.ts";
+import { reservation } from "./steps/reservation.ts";
+import { retry } from "./steps/retry.ts";
+import { sevenDays } from "./steps/seven-days.ts";
+import { share } from "./steps/share.ts";
+import { tokenUse } from "./steps/token-use.ts";
 import { eventsOf } from "./wire-notes.ts";
 
 /** A report depends only on its evidence: the same evidence gives the same report. */

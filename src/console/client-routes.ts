@@ -1,6 +1,6 @@
 import type { FastifyInstance } from "fastify";
 import type pg from "pg";
-import { isUtcTimestamp } from "#contract/walk-value.ts";
+import { isUtcTimestamp } from "#contract/calendar.ts";
 import { type AuthAdmin, AuthInputError } from "../identity/admin.ts";
 import { confineDetail } from "../identity/audit-detail.ts";
 import {

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { microsecondTimestamp } from "#contract/calendar.ts";
 import { readRecord } from "#contract/read-record.ts";
-import { microsecondTimestamp } from "#contract/walk-value.ts";
 import { factsText } from "../../test/contract/facts.ts";
 import { type Item, itemsOf, type Shown, shownOf } from "../../test/contract/shown-facts.ts";
 import { validRecords } from "../../test/support/valid-records.ts";

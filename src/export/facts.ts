@@ -1,9 +1,9 @@
+import { dayOfText, microsecondTimestamp } from "#contract/calendar.ts";
 import { type FactColumn, factColumnsOf } from "#contract/fact-columns.ts";
 import { elementsOf, factsOfText } from "#contract/facts-text.ts";
 import type { SqlType } from "#contract/field-kinds.ts";
 import type { Resource } from "#contract/resource.ts";
 import type { RECORD_OBJECTS } from "#contract/schema/record-schemas.ts";
-import { dayOfText, microsecondTimestamp } from "#contract/walk-value.ts";
 import type { PropertyCodes } from "../query/property.ts";
 import { type Batch, type Column, type ColumnType, charactersOf, type Value } from "./columns.ts";
 

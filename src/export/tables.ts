@@ -1,6 +1,6 @@
 import type pg from "pg";
+import { dayOfText } from "#contract/calendar.ts";
 import { letterOf, type Resource, type ResourceLetter, resourceOf } from "#contract/resource.ts";
-import { dayOfText } from "#contract/walk-value.ts";
 import { isoOfStored } from "../apply/state/look-up.ts";
 import { VERSION_TABLES } from "../apply/state/record.ts";
 import { isoOfMicroseconds, microsecondsOf } from "../ingest/log/part-name.ts";

@@ -1,9 +1,10 @@
-import { type BatchRecord, checkRecord, isAhead, type RecordCheck } from "#contract/read-batch.ts";
+import { latestSourceTime } from "#contract/calendar.ts";
+import { checkRecord, type RecordCheck } from "#contract/check-record.ts";
+import { type BatchRecord, isAhead } from "#contract/read-batch.ts";
 import { readRecord } from "#contract/read-record.ts";
 import type { Resource } from "#contract/resource.ts";
 import { CODE_CHARACTERS_MAX } from "#contract/schema/field.ts";
 import type { Violation } from "#contract/violation.ts";
-import { latestSourceTime } from "#contract/walk-value.ts";
 import { type Principal, permits } from "../identity/permissions.ts";
 import { ERRORS, ServiceError } from "../platform/errors/registry.ts";
 import type { Admitted } from "./data-context.ts";

@@ -1,5 +1,5 @@
+import { isCalendarDate } from "#contract/calendar.ts";
 import { addDays, daysBetween } from "#contract/dates.ts";
-import { isCalendarDate } from "#contract/walk-value.ts";
 import { readStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
 import type { Position, PositionShape } from "../platform/http/position.ts";

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test, { describe } from "node:test";
-import { checkRecord, readBatch } from "#contract/read-batch.ts";
+import { checkRecord } from "#contract/check-record.ts";
+import { readBatch } from "#contract/read-batch.ts";
 import { RESOURCES } from "#contract/resource.ts";
 import { VIOLATION_CODES } from "#contract/violation.ts";
 import { WARNING_CODES } from "#contract/warnings.ts";

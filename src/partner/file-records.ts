@@ -1,7 +1,8 @@
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { BellhopError, JsonRecord, type Resource, readRecords } from "#client";
-import { checkRecord, readBatch } from "#contract/read-batch.ts";
+import { checkRecord } from "#contract/check-record.ts";
+import { readBatch } from "#contract/read-batch.ts";
 import { readRecord } from "#contract/read-record.ts";
 import { RESOURCES } from "#contract/resource.ts";
 import { pointerOf, type Violation } from "#contract/violation.ts";

@@ -1,6 +1,6 @@
 import type pg from "pg";
+import { isCalendarDate, isUtcTimestamp } from "#contract/calendar.ts";
 import type { ResourceLetter } from "#contract/resource.ts";
-import { isCalendarDate, isUtcTimestamp } from "#contract/walk-value.ts";
 import { ID_LOWEST, isoOfMicroseconds, microsecondsOf } from "../ingest/log/part-name.ts";
 import { readStatement, type Statement } from "../platform/db/statement.ts";
 import { after, type Instant, lowestIdFrom } from "../platform/http/instant.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import fc from "fast-check";
-import { checkRecord } from "#contract/read-batch.ts";
+import { checkRecord } from "#contract/check-record.ts";
 import { LIMITS, recordsOf } from "../contract/records.ts";
 import { ApplyBench } from "../support/apply-bench.ts";
 

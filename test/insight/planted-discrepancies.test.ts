@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { checkRecord, readBatch } from "#contract/read-batch.ts";
+import { checkRecord } from "#contract/check-record.ts";
+import { readBatch } from "#contract/read-batch.ts";
 import type { LooseRecord } from "../support/records.ts";
 import {
   DISCREPANCIES,

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { checkRecord, readBatch } from "#contract/read-batch.ts";
+import { checkRecord } from "#contract/check-record.ts";
+import { readBatch } from "#contract/read-batch.ts";
 import { Batches, hotelCode } from "../../bench/batches.ts";
 import { type BenchCase, CASES } from "../../bench/cases.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
-import { isCalendarDate, isUtcTimestamp, microsecondTimestamp } from "./walk-value.ts";
+import { isCalendarDate, isUtcTimestamp, microsecondTimestamp } from "./calendar.ts";
 
 const pad = (value: number, width: number) => String(value).padStart(width, "0");
 

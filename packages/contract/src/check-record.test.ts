@@ -9,8 +9,9 @@ import {
   recordOf,
   recordsOf,
 } from "../../../test/contract/records.ts";
+import { checkRecord } from "./check-record.ts";
 import { findViolations, ViolationList } from "./field-kinds.ts";
-import { checkRecord, readBatch } from "./read-batch.ts";
+import { readBatch } from "./read-batch.ts";
 import { RESOURCES, type Resource } from "./resource.ts";
 import { type FieldSchema, text } from "./schema/field.ts";
 import { RECORD_SCHEMAS } from "./schema/record-schemas.ts";
@@ -109,7 +110,7 @@ test("a missing field is a violation exactly where it is required", () => {
   }
 });
 
-// specification-fields.test.ts holds the schemas to the specification.
+// test/contract/specification-fields.test.ts holds the schemas to the specification.
 test("null is accepted in the fields that are nullable, and in no other", () => {
   for (const { resource, pointer, field } of everyField) {
     const violations = found(resource, changed(fullRecord(resource), pointer, null));

@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import test from "node:test";
 import fc from "fast-check";
-import { contentRuns } from "./parsed-spans.ts";
-import { contentHash } from "./read-record.ts";
+import { contentHash, contentRuns } from "./content-hash.ts";
 
 const IGNORED = ["lastModifiedDateTime", "correlationId"];
 const hashOf = (text: string) => {

@@ -1,3 +1,4 @@
+import { isCalendarDate, isUtcTimestamp } from "./calendar.ts";
 import { currencyOf } from "./currencies.ts";
 import {
   DECIMAL_DIGITS_MAX,
@@ -20,7 +21,7 @@ import {
   isObject,
 } from "./schema/field.ts";
 import { pointerOf, quoted, type Violation, type ViolationCode } from "./violation.ts";
-import { FRACTION_DIGITS_MAX, isCalendarDate, isUtcTimestamp } from "./walk-value.ts";
+import { FRACTION_DIGITS_MAX } from "./walk-value.ts";
 
 export type JsonSchema = Readonly<Record<string, unknown>>;
 

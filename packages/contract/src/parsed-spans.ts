@@ -1,3 +1,4 @@
+import { contentRuns } from "./content-hash.ts";
 import { elementsOf, factsOfText } from "./facts-text.ts";
 import { FIELD_KINDS } from "./field-kinds.ts";
 import { ALL_NAMES, inspectElement } from "./inspect-element.ts";
@@ -17,7 +18,6 @@ import type { FieldSchema } from "./schema/field.ts";
 import { RECORD_SCHEMAS } from "./schema/record-schemas.ts";
 import { misspeltFields } from "./similar-fields.ts";
 import { COLUMN_BYTES, type RecordSpans } from "./walk-record.ts";
-import { skipValue, skipWhitespace } from "./walk-value.ts";
 
 /** Accepted bytes are not a valid record: a bug (validation and reading disagree) or corruption. */
 export class UnreadableRecord extends Error {}
@@ -27,8 +27,6 @@ export class UnstorableFact extends Error {}
 
 type Value = Readonly<Record<string, unknown>>;
 
-const QUOTE = 0x22;
-const COMMA = 0x2c;
 /** ASCII texts that need no quotes in arrays. */
 const PLAIN = /^[!#-'*+\-.-[\]-z|~]+$/;
 /** Bytes per byte of text in an element of a list. */
@@ -192,26 +190,4 @@ export function parseRecord(resource: Resource, bytes: Buffer): ParsedRecord {
     runs: contentRuns(bytes, notContent),
     spans: () => spansOf(resource, record),
   };
-}
-
-/** Start and end of each run of consecutive top-level members that are content. */
-export function contentRuns(record: Buffer, notContent: readonly string[]): number[] {
-  const runs: number[] = [];
-  let isOpen = false;
-  let at = skipWhitespace(record, skipWhitespace(record, 0) + 1);
-  while (record[at] === QUOTE) {
-    const nameEnd = skipValue(record, at);
-    const end = skipValue(record, skipWhitespace(record, skipWhitespace(record, nameEnd) + 1));
-    const isContent = !notContent.includes(JSON.parse(record.toString("utf8", at, nameEnd)) as string);
-    if (!isContent) isOpen = false;
-    else if (isOpen) runs[runs.length - 1] = end;
-    else {
-      runs.push(at, end);
-      isOpen = true;
-    }
-    at = skipWhitespace(record, end);
-    if (record[at] !== COMMA) break;
-    at = skipWhitespace(record, at + 1);
-  }
-  return runs;
 }

@@ -1,5 +1,4 @@
 import { isAscii, isUtf8 } from "node:buffer";
-import { findViolations, type SuggestionCount, ViolationList } from "./field-kinds.ts";
 import {
   ALL_NAMES,
   ElementInspector,
@@ -732,36 +731,6 @@ function sequenceBytes(lead: number): number {
   if (lead < 0xc0) return 1;
   if (lead < 0xe0) return 2;
   return lead < 0xf0 ? 3 : 4;
-}
-
-/** The first violations of a record and their total; none if it is valid. */
-export interface RecordCheck {
-  readonly violations: readonly Violation[];
-  readonly total: number;
-}
-
-const VALID: RecordCheck = Object.freeze({ violations: NO_VIOLATIONS, total: 0 });
-
-/**
- * Checks a record against the contract of its resource (specification, section 2). Lists at most `violationsMax` violations, with
- * RFC 6901 pointers into the batch; `total` counts all. All records of a batch should share one `suggestions` object.
- *
- * @example
- * const { violations, total } = checkRecord("reservations", record, 100);
- * // violations[0]: { pointer: "/3/roomStays/0/arrivalDate", code: "format.date",
- * //                  message: 'arrivalDate must be a calendar date as YYYY-MM-DD; got "2026-02-30"' }
- */
-export function checkRecord(
-  resource: Resource,
-  record: BatchRecord,
-  violationsMax: number,
-  suggestions?: SuggestionCount,
-): RecordCheck {
-  if (record.validAs === resource) return VALID;
-  const { index, lexical, lexicalTotal } = record;
-  const found = new ViolationList(index, violationsMax, lexical, lexicalTotal, suggestions);
-  findViolations(RECORD_SCHEMAS[resource], record.value, found);
-  return found.total === 0 ? VALID : { violations: found.kept, total: found.total };
 }
 
 /** Whether the source time of a valid record of `body` is after `latest` (see `latestSourceTime`), to the second. */

@@ -1,4 +1,5 @@
-import { hash } from "node:crypto";
+import { microsecondTimestamp } from "./calendar.ts";
+import { contentHash } from "./content-hash.ts";
 import { parseRecord } from "./parsed-spans.ts";
 import {
   FACT_SOURCES,
@@ -21,7 +22,7 @@ import {
   walkHead,
   walkSpans,
 } from "./walk-record.ts";
-import { areSame, microsecondTimestamp, TextMemory } from "./walk-value.ts";
+import { areSame, TextMemory } from "./walk-value.ts";
 import { checkWarnings, type Warnings } from "./warnings.ts";
 
 /** Values that lists filter by. */
@@ -70,30 +71,6 @@ export interface RecordReading {
 
 const texts = new TextMemory();
 const times = new TextMemory();
-
-const HASH_DIGITS = 32;
-
-// Records are about 2 kB; a larger one gets a temporary buffer.
-const SCRATCH_BYTES = 65_536;
-const scratch = Buffer.allocUnsafeSlow(SCRATCH_BYTES);
-
-/**
- * The content hash of an accepted record: the first 16 bytes, in hexadecimal, of SHA-256 over its bytes without the top-level source
- * time and correlation id. Hashes `{`, the runs of content joined by commas, and `}`, which is JSON again, so different contents never
- * hash the same text. Different spellings of one content may hash differently.
- */
-export function contentHash(record: Buffer, runs: ArrayLike<number>, numbers = runs.length): string {
-  const bytes = (runs[numbers - 1] ?? 0) - (runs[0] ?? 0) + 2;
-  const room = bytes <= SCRATCH_BYTES ? scratch : Buffer.allocUnsafe(bytes);
-  let size = 0;
-  room[size++] = 0x7b;
-  for (let run = 0; run < numbers; run += 2) {
-    if (run > 0) room[size++] = 0x2c;
-    size += record.copy(room, size, runs[run], runs[run + 1]);
-  }
-  room[size++] = 0x7d;
-  return hash("sha256", room.subarray(0, size), "hex").slice(0, HASH_DIGITS);
-}
 
 /** The text of a member, from a cache for repetitive members. */
 function textOf({ bytes, slab, base }: RecordSpans, place: number, memory?: TextMemory): string {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
-import { StayDates } from "./warnings.ts";
+import { StayDates } from "./stay-dates.ts";
 
 const date = fc.integer({ min: 1, max: 28 });
 const stay = fc.tuple(date, date).map(([a, b]): [number, number] => (a < b ? [a, b] : [b, a]));

@@ -3,14 +3,8 @@ import test from "node:test";
 import fc from "fast-check";
 import { ACCEPTED_JSON, OPEN_JSON, REFUSED_JSON } from "../../../test/contract/json-cases.ts";
 import { changed, fullRecord, LIMITS, leastRecord } from "../../../test/contract/records.ts";
-import {
-  type BatchReading,
-  checkRecord,
-  newElementScan,
-  readBatch,
-  readBatchInTurns,
-  scanElement,
-} from "./read-batch.ts";
+import { checkRecord } from "./check-record.ts";
+import { type BatchReading, newElementScan, readBatch, readBatchInTurns, scanElement } from "./read-batch.ts";
 import { RESOURCES, type Resource } from "./resource.ts";
 import type { FieldSchema } from "./schema/field.ts";
 import { RECORD_SCHEMAS } from "./schema/record-schemas.ts";

@@ -1,12 +1,14 @@
+import { dateAt, dayAt } from "./calendar.ts";
 import { isCurrency } from "./currencies.ts";
 import { type Money, moneyAt, sumOf, tenThousandthsAt } from "./money.ts";
 import { HEAD, LIST, NOTED, PLACES, SOUGHT, SOUGHT_FROM } from "./record-plan.ts";
 import type { Resource } from "./resource.ts";
 import type { FieldKind, FieldSchema } from "./schema/field.ts";
 import { RECORD_OBJECTS } from "./schema/record-schemas.ts";
+import { StayDates } from "./stay-dates.ts";
 import { pointerOf, quoted } from "./violation.ts";
 import type { RecordSpans } from "./walk-record.ts";
-import { dateAt, dayAt, TextMemory } from "./walk-value.ts";
+import { TextMemory } from "./walk-value.ts";
 
 /** Every warning code and its meaning. Codes are never reused or renamed. `docs/records.md` lists them (checked by a test). */
 export const WARNING_CODES = {
@@ -160,38 +162,6 @@ const TWO = 0x32;
 const YEAR_DIGITS = 4;
 /** The last currency that was found in ISO 4217, usually the next one too: its three bytes as a number. */
 let lastCurrency = 0;
-
-/**
- * The dates of all stays of a reservation, including departures. Overlapping stays are merged, so that checking a hostile record takes
- * O(n log n). Dates are comparable numbers.
- */
-export class StayDates {
-  readonly #arrivals: number[] = [];
-  readonly #departures: number[] = [];
-
-  /** `stays` may be in any order. */
-  constructor(stays: (readonly [arrival: number, departure: number])[]) {
-    for (const [arrival, departure] of stays.sort(([one], [other]) => one - other)) {
-      const last = this.#departures.length - 1;
-      const reached = this.#departures[last];
-      if (reached === undefined || arrival > reached) {
-        this.#arrivals.push(arrival);
-        this.#departures.push(departure);
-      } else if (departure > reached) this.#departures[last] = departure;
-    }
-  }
-
-  has(day: number): boolean {
-    let low = 0;
-    let high = this.#arrivals.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if ((this.#arrivals[middle] as number) <= day) low = middle + 1;
-      else high = middle;
-    }
-    return day <= (this.#departures[low - 1] ?? Number.NEGATIVE_INFINITY);
-  }
-}
 
 const dateTexts = new TextMemory();
 

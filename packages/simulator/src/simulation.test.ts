@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { describe, test } from "node:test";
-import { checkRecord, readBatch } from "../../contract/src/read-batch.ts";
+import { checkRecord } from "../../contract/src/check-record.ts";
+import { readBatch } from "../../contract/src/read-batch.ts";
 import { readRecord } from "../../contract/src/read-record.ts";
 import { FAULT_NAMES, type FaultName } from "./faults.ts";
 import type { SimulatedRecord } from "./records.ts";

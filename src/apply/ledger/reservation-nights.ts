@@ -1,9 +1,10 @@
+import { dayAt } from "#contract/calendar.ts";
 import { type Money, moneyAt, sumOf, timesWhole } from "#contract/money.ts";
 import { COLUMNS, FACT_SOURCES, HEAD, LIST } from "#contract/record-plan.ts";
 import type { Resource } from "#contract/resource.ts";
 import { knownStatus } from "#contract/statuses.ts";
 import type { RecordSpans } from "#contract/walk-record.ts";
-import { dayAt, TextMemory } from "#contract/walk-value.ts";
+import { TextMemory } from "#contract/walk-value.ts";
 import { RESERVATION_NIGHTS_MAX, STAY_NIGHTS_MAX } from "#contract/warnings.ts";
 
 /**

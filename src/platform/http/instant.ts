@@ -1,4 +1,4 @@
-import { isUtcTimestamp, microsecondTimestamp } from "#contract/walk-value.ts";
+import { isUtcTimestamp, microsecondTimestamp } from "#contract/calendar.ts";
 
 /** An instant: milliseconds since 1970 plus 0 to 999 microseconds. */
 export interface Instant {

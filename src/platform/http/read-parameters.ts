@@ -1,10 +1,6 @@
+import { isCalendarDate, isUtcTimestamp, microsecondTimestamp } from "#contract/calendar.ts";
 import { didYouMean } from "#contract/nearest.ts";
-import {
-  FRACTION_DIGITS_MAX,
-  isCalendarDate,
-  isUtcTimestamp,
-  microsecondTimestamp,
-} from "#contract/walk-value.ts";
+import { FRACTION_DIGITS_MAX } from "#contract/walk-value.ts";
 import { ServiceError } from "../errors/registry.ts";
 import { type Instant, readInstant } from "./instant.ts";
 import { isKey, KEY_CHARACTERS_MAX } from "./position.ts";

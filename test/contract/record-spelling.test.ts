@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
-import { factsText } from "../../../test/contract/facts.ts";
-import { changed, fullRecord, recordsOf } from "../../../test/contract/records.ts";
-import { checkRecord } from "./read-batch.ts";
-import type { RecordReading } from "./read-record.ts";
-import { readRecord } from "./read-record.ts";
-import { RESOURCES, type Resource } from "./resource.ts";
+import { checkRecord } from "#contract/check-record.ts";
+import type { RecordReading } from "#contract/read-record.ts";
+import { readRecord } from "#contract/read-record.ts";
+import { RESOURCES, type Resource } from "#contract/resource.ts";
+import { factsText } from "./facts.ts";
+import { changed, fullRecord, recordsOf } from "./records.ts";
 
 const SOURCE_TIME = {
   inventories: "createDateTime",

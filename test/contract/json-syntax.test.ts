@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { gzipSync } from "node:zlib";
-import { ACCEPTED_JSON, OPEN_JSON, REFUSED_JSON } from "../../../test/contract/json-cases.ts";
-import { LIMITS } from "../../../test/contract/records.ts";
-import { readBatch } from "./read-batch.ts";
+import { readBatch } from "#contract/read-batch.ts";
+import { ACCEPTED_JSON, OPEN_JSON, REFUSED_JSON } from "./json-cases.ts";
+import { LIMITS } from "./records.ts";
 
 const code = (body: Buffer | string) => {
   const reading = readBatch(Buffer.from(body as string), LIMITS);

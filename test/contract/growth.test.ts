@@ -1,11 +1,12 @@
 import { test } from "node:test";
-import { assertComparable, assertLinear } from "../../../test/support/growth.ts";
-import { toCsv } from "../../console/src/field/csv.ts";
-import { nearest } from "./nearest.ts";
-import { checkRecord, readBatch } from "./read-batch.ts";
-import { readRecord } from "./read-record.ts";
-import { identifyingTextsOf, identityOnly, profileNamesOf, redactRecord } from "./redact-record.ts";
-import { withoutFormula } from "./without-formula.ts";
+import { checkRecord } from "#contract/check-record.ts";
+import { nearest } from "#contract/nearest.ts";
+import { readBatch } from "#contract/read-batch.ts";
+import { readRecord } from "#contract/read-record.ts";
+import { identifyingTextsOf, identityOnly, profileNamesOf, redactRecord } from "#contract/redact-record.ts";
+import { withoutFormula } from "#contract/without-formula.ts";
+import { toCsv } from "../../packages/console/src/field/csv.ts";
+import { assertComparable, assertLinear } from "../support/growth.ts";
 
 const STAY = '{"arrivalDate":"2026-07-14","departureDate":"2026-07-17","roomTypeCode":"DLX"}';
 const WITHOUT_DATE = '{"arrivalDate":"2026-13-14","departureDate":"x","roomTypeCode":1,"roomTypeCod":"DLX"}';

@@ -1,15 +1,16 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
-import { factsText } from "../../../test/contract/facts.ts";
-import { changed, fullRecord, LIMITS, leastRecord } from "../../../test/contract/records.ts";
-import { validRecords } from "../../../test/support/valid-records.ts";
-import { generateWorkload } from "../../../test/workload/workload.ts";
-import { checkRecord, readBatch } from "./read-batch.ts";
-import type { RecordReading } from "./read-record.ts";
-import { parsedReading, RecordReader, readRecord } from "./read-record.ts";
-import { RESOURCES, type Resource } from "./resource.ts";
-import { RecordBytes, walkHead, walkSpans } from "./walk-record.ts";
+import { checkRecord } from "#contract/check-record.ts";
+import { readBatch } from "#contract/read-batch.ts";
+import type { RecordReading } from "#contract/read-record.ts";
+import { parsedReading, RecordReader, readRecord } from "#contract/read-record.ts";
+import { RESOURCES, type Resource } from "#contract/resource.ts";
+import { RecordBytes, walkHead, walkSpans } from "#contract/walk-record.ts";
+import { validRecords } from "../support/valid-records.ts";
+import { generateWorkload } from "../workload/workload.ts";
+import { factsText } from "./facts.ts";
+import { changed, fullRecord, LIMITS, leastRecord } from "./records.ts";
 
 /** All that a reading says. */
 function reported({ content, ...identity }: RecordReading): unknown {

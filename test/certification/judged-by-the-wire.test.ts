@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { type Evidence, judge, type SeenRequest } from "../step.ts";
-import type { NotedEvent, WireEvent } from "../wire-notes.ts";
-import { nullAndNumbers } from "./inventories.ts";
-import { rateLimit, retry, tokenUse } from "./protocol.ts";
+import { type Evidence, judge, type SeenRequest } from "../../src/certification/step.ts";
+import { nullAndNumbers } from "../../src/certification/steps/null-and-numbers.ts";
+import { rateLimit } from "../../src/certification/steps/rate-limit.ts";
+import { retry } from "../../src/certification/steps/retry.ts";
+import { tokenUse } from "../../src/certification/steps/token-use.ts";
+import type { NotedEvent, WireEvent } from "../../src/certification/wire-notes.ts";
 
 /** So many seconds after the certification was opened. */
 const at = (seconds: number): string =>

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import test from "node:test";
-import { changed, fullRecord, recordOf } from "../../../test/contract/records.ts";
-import { checkRecord } from "./read-batch.ts";
-import { RESOURCES, type Resource } from "./resource.ts";
-import type { FieldKind, FieldSchema } from "./schema/field.ts";
-import { RECORD_SCHEMAS } from "./schema/record-schemas.ts";
+import { checkRecord } from "#contract/check-record.ts";
+import { RESOURCES, type Resource } from "#contract/resource.ts";
+import type { FieldKind, FieldSchema } from "#contract/schema/field.ts";
+import { RECORD_SCHEMAS } from "#contract/schema/record-schemas.ts";
+import { changed, fullRecord, recordOf } from "./records.ts";
 
-const readDocument = (name: string) => readFile(new URL(`../../../docs/${name}`, import.meta.url), "utf8");
+const readDocument = (name: string) => readFile(new URL(`../../docs/${name}`, import.meta.url), "utf8");
 
 /** A field as the specification's tables have it; `path` as docs/records.md writes it, such as `roomStays[].rates[].startDate`. */
 interface SpecifiedField {

@@ -1,0 +1,74 @@
+import { type Evidence, type Finding, latestOf, right, type SeenRecord, type Step, wrong } from "../step.ts";
+import { eventsOf } from "../wire-notes.ts";
+
+/** Error codes of a batch refused for a null or a number in an unaccepted form. */
+const FORM_CODES: ReadonlySet<string> = new Set([
+  "null",
+  "type",
+  "number.integer",
+  "number.range",
+  "number.decimal",
+  "number.unsafe",
+]);
+const NULLABLE = ["multiReservationId", "cancellationDateTime", "cancellationReason"] as const;
+/** Such as `129.90000000000001`: the rounding error of binary fractions. */
+const LEFT_BY_BINARY = /^-?\d+\.\d{9,}$/;
+const MONEY = /(?:Value|Rate|Revenue|Price|rate|ticketPrice)$/;
+const NUMBER_AS_TEXT = /"(\w+)":"-?\d/g;
+const MONEY_AS_TEXT = /^(?:rateValue|grossRateValue|grossTotalRevenue|net\w+)$|[tT]icketPrice$/;
+
+/** Whether an amount of the record is a string. */
+function hasMoneyAsText(fields: Readonly<Record<string, unknown>>): boolean {
+  const members = JSON.stringify(fields).matchAll(NUMBER_AS_TEXT);
+  return members.some(([, name = ""]) => MONEY_AS_TEXT.test(name));
+}
+
+/** The JSON pointer of a money value with a binary rounding error. */
+function binaryFraction(value: unknown, pointer: string): string | undefined {
+  if (typeof value === "object" && value !== null) {
+    for (const [name, item] of Object.entries(value)) {
+      const found = binaryFraction(item, `${pointer}/${name}`);
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  }
+  const isMoney = MONEY.test(pointer) && (typeof value === "string" || typeof value === "number");
+  return isMoney && LEFT_BY_BINARY.test(String(value)) ? `${value} at ${pointer}` : undefined;
+}
+
+function fractionOf({ key, index, requestId, fields }: SeenRecord): Finding[] {
+  const found = binaryFraction(fields, `/${index}`);
+  const reason = `${key} has ${found}: an amount that was converted to binary floating point. Send decimals as exact strings.`;
+  return found === undefined ? [] : [wrong(reason, requestId)];
+}
+
+function refusalsOf({ events }: Evidence): Finding[] {
+  return eventsOf(events, "refused").flatMap(({ at, resource, violations }) => {
+    const form = violations.find(({ code }) => FORM_CODES.has(code));
+    const reason = `At ${at} a batch of ${resource} was refused: ${form?.message} (${form?.code} at ${form?.pointer}). null is accepted only where the specification shows it; omit other fields. A number is a JSON number or a string of digits.`;
+    return form === undefined ? [] : wrong(reason);
+  });
+}
+
+/** Specification section 2: null where the contract shows it; decimals as strings; quantities as numbers or numeric strings. */
+export const nullAndNumbers: Step = {
+  name: "null-and-numbers",
+  title: "null and numbers",
+  docs: "records#types",
+  instruction: () =>
+    `Send a reservation with null in a field that may be null and is empty (${NULLABLE.join(", ")}), amounts as decimal strings ("129.90") and quantities as numbers or strings of digits. No batch may be refused for a null or a number.`,
+  notYet: "No reservation with null in a nullable field and amounts as decimal strings has been received.",
+  find(evidence) {
+    const reservations = latestOf(evidence, "reservations");
+    const shown = reservations.filter(
+      ({ fields }) => NULLABLE.some((name) => fields[name] === null) && hasMoneyAsText(fields),
+    );
+    return [
+      ...refusalsOf(evidence),
+      ...[...reservations, ...latestOf(evidence, "groups")].flatMap(fractionOf),
+      ...shown.map(({ key, requestId }) =>
+        right(`${key} has null in empty fields and amounts as strings.`, requestId),
+      ),
+    ];
+  },
+};
