@@ -1,8 +1,8 @@
 /**
  * Where spreadsheets may start a formula, with ASCII or full-width signs, including preceding whitespace. Matches whole runs, so that a
- * text of only whitespace is scanned once.
+ * text of only whitespace is scanned once. A quotation mark belongs to them: where the semicolon separates cells, it quotes one.
  */
-const MAYBE_FORMULA = /^[=+\-@\uff1d\uff0b\uff0d\uff20]|([;\s]+)([=+\-@\uff1d\uff0b\uff0d\uff20]?)/g;
+const MAYBE_FORMULA = /^[=+\-@\uff1d\uff0b\uff0d\uff20]|([;\s"]+)([=+\-@\uff1d\uff0b\uff0d\uff20]?)/g;
 
 /**
  * Inserts an apostrophe where a spreadsheet would start a formula (OWASP, CSV injection): at the beginning of a cell (some skip leading

@@ -16,6 +16,12 @@ test("rows as CSV: quoted where necessary, and without formulas from partners' d
   );
 });
 
+test("a quotation mark after a semicolon or line break hides no formula", () => {
+  const texts = ['a;"=1+1;b', 'a\n"=1+1\nb', 'a;" "\t@x', 'a "=b" c'];
+  const written = ['"a;""\'=1+1;b"', '"a\n""\'=1+1\nb"', '"a;"" ""\t\'@x"', '"a ""=b"" c"'];
+  assert.equal(toCsv(texts.map((text) => [text])), written.map((cell) => `${cell}\r\n`).join(""));
+});
+
 test("the full-width signs of a formula are signs of one too", () => {
   const signs = ["\uff1d", "\uff0b", "\uff0d", "\uff20"];
   const rows = signs.map((sign) => [`${sign}1+1`, `a;${sign}1`, `a${sign}`]);
