@@ -19,7 +19,7 @@ const GENERATED: Readonly<Record<string, Generated>> = {
   docs: { script: "scripts/write-docs.ts", what: "tables of fields, codes and errors in docs/" },
   schema: { script: "scripts/dump-schema.ts", what: "sql/schema.sql" },
   help: { script: "scripts/write-cli-help.ts", what: "test/golden/cli-help.txt" },
-  golden: { script: "scripts/write-golden.ts", what: "error codes and metrics in test/golden" },
+  golden: { script: "scripts/write-golden.ts", what: "error codes, metrics and facts in test/golden" },
   "client-api": { script: "scripts/check-client.ts --write", what: "packages/client/api.txt" },
   binaries: {
     script: "scripts/check-binaries.ts --write",
