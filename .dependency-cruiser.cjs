@@ -97,6 +97,15 @@ module.exports = {
     },
     ...[...allowed].map(layer),
   ],
+  required: [
+    {
+      name: "a-unit-test-is-named-for-its-module",
+      comment: "x.test.ts stands beside x.ts and imports it; a test of several modules belongs in test/.",
+      severity: "error",
+      module: { path: "^((?:src|packages/[^/]+/src)/.+)\\.test\\.ts$" },
+      to: { path: "^$1\\.tsx?$" },
+    },
+  ],
   options: {
     doNotFollow: { path: "node_modules" },
     tsPreCompilationDeps: true,

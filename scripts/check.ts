@@ -8,7 +8,8 @@ const CHECKS: Readonly<Record<string, string>> = {
   types:
     "node bin/build-packages.mjs && tsc --noEmit && tsc --noEmit -p packages/console && tsc --noEmit -p packages/docs && tsc --noEmit -p packages/client",
   lint: "biome ci",
-  layers: "depcruise src packages/client/src packages/contract/src packages/simulator/src",
+  layers:
+    "depcruise src packages/client/src packages/console/src packages/contract/src packages/simulator/src",
   dead: "knip",
   language: dev("check-language.ts"),
   binaries: dev("check-binaries.ts"),

@@ -330,7 +330,7 @@ export async function applyParts(
   for (const read of parts) {
     const { part, records, piece } = read;
     const earlier = await takeEarlier(client, read);
-    for (const of of earlier) arrivals.addEarlier(of.arrivals);
+    for (const applied of earlier) arrivals.addEarlier(applied.arrivals);
     let letters = "";
     const listableBefore = warningsListable(read);
     let listable = listableBefore;

@@ -71,7 +71,7 @@ export async function queryContextOf(
 export async function resourcesOf(queryContext: BackfillQueryContext): Promise<ResourceProgress[]> {
   const { client, asked, tally } = queryContext;
   const resources: ResourceProgress[] = [];
-  for (const of of tally) resources.push({ ...of, ...(await coverageOf(client, asked, of)) });
+  for (const counted of tally) resources.push({ ...counted, ...(await coverageOf(client, asked, counted)) });
   return resources;
 }
 

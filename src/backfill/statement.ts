@@ -62,10 +62,11 @@ export async function writeStatement(
 ): Promise<WrittenStatement> {
   const { client, asked } = queryContext;
   const resources: ResourceStatement[] = [];
-  for (const of of await resourcesOf(queryContext)) {
-    const { waitingBatches: _w, oldestWaitingAt: _o, ...own } = of;
-    const dates = rangesOf(await missingDates(client, asked, of));
-    resources.push({ ...own, missingDates: dates, openRecords: await countOpenRecords(queryContext, of) });
+  for (const progress of await resourcesOf(queryContext)) {
+    const { waitingBatches: _w, oldestWaitingAt: _o, ...own } = progress;
+    const dates = rangesOf(await missingDates(client, asked, progress));
+    const openRecords = await countOpenRecords(queryContext, progress);
+    resources.push({ ...own, missingDates: dates, openRecords });
   }
   return stateResources(backfill, resources, { closedAt, countedTo: asked.upTo, acceptGaps });
 }

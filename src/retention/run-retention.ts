@@ -134,7 +134,7 @@ async function openTheirWindows(client: pg.ClientBase, { terms, nowMs }: Retenti
   if (terms.shortest("outcomes") < Number.POSITIVE_INFINITY)
     await openWindows(client, REQUEST_OUTCOME, { nowMs, windowMs });
   if (terms.shortest("versions") < Number.POSITIVE_INFINITY)
-    for (const of of VERSION_WINDOWS) await openWindows(client, of, { nowMs, windowMs });
+    for (const versions of VERSION_WINDOWS) await openWindows(client, versions, { nowMs, windowMs });
 }
 
 /** A table with windows: the kinds of data it holds, and how to expire a window. */
@@ -233,7 +233,7 @@ async function findStrays(client: Queryable): Promise<string[]> {
 /** Drops them, which are copies of windows. The caller keeps other runs off (`withExclusiveWork`). */
 export async function dropStrays(client: pg.ClientBase): Promise<void> {
   const strays = await findStrays(client);
-  if (strays.length > 0) for (const of of VERSION_WINDOWS) await dropAllLate(client, of);
+  if (strays.length > 0) for (const versions of VERSION_WINDOWS) await dropAllLate(client, versions);
   for (const name of strays) await client.query(`drop table ${name}`);
 }
 
@@ -267,7 +267,8 @@ export async function findOverdue(client: Queryable, graceMs: number): Promise<O
   const unopened: string[] = [];
   if (isSet("outcomes") && !(await isWindowed(client, REQUEST_OUTCOME))) unopened.push(REQUEST_OUTCOME.table);
   if (isSet("versions"))
-    for (const of of VERSION_WINDOWS) if (!(await isWindowed(client, of))) unopened.push(of.table);
+    for (const versions of VERSION_WINDOWS)
+      if (!(await isWindowed(client, versions))) unopened.push(versions.table);
   return { ...nothing, windows: now.filter(({ window }) => names.has(window)), unopened };
 }
 

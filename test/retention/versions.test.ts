@@ -30,9 +30,9 @@ describe("retention of versions", () => {
       const client = await pool.connect();
       await setWindowMs(client, MINUTE_MS);
       // As if a term had been set a quarter of an hour ago.
-      for (const of of VERSION_WINDOWS)
+      for (const versions of VERSION_WINDOWS)
         assert.equal(
-          await openWindows(client, of, { nowMs: now - 16 * MINUTE_MS, windowMs: MINUTE_MS }),
+          await openWindows(client, versions, { nowMs: now - 16 * MINUTE_MS, windowMs: MINUTE_MS }),
           true,
         );
       client.release();

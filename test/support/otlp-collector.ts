@@ -129,10 +129,10 @@ export async function startOtlpCollector(): Promise<OtlpCollector> {
   const take = (path: string | undefined, body: Json) => {
     const isTraces = path === "/v1/traces";
     assert.ok(isTraces || path === "/v1/metrics", path);
-    for (const of of list(body[isTraces ? "resourceSpans" : "resourceMetrics"])) {
-      const resource = attributesOf((of["resource"] as Json)["attributes"]);
+    for (const batch of list(body[isTraces ? "resourceSpans" : "resourceMetrics"])) {
+      const resource = attributesOf((batch["resource"] as Json)["attributes"]);
       const service = String(resource["service.name"]);
-      for (const scope of list(of[isTraces ? "scopeSpans" : "scopeMetrics"])) {
+      for (const scope of list(batch[isTraces ? "scopeSpans" : "scopeMetrics"])) {
         assert.equal((scope["scope"] as Json)["name"], "bellhop");
         if (isTraces) for (const span of list(scope["spans"])) spans.push(spanOf(service, span));
         else

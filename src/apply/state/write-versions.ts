@@ -91,15 +91,15 @@ async function coverUntil(
 ): Promise<number> {
   const targetMs = Math.min(latestMs, Date.now() + AHEAD_MS);
   let coveredMs = Number.POSITIVE_INFINITY;
-  for (const of of tables) {
-    let endMs = await endOf(client, of);
+  for (const table of tables) {
+    let endMs = await endOf(client, table);
     const lengthMs = windowMs * Math.max(1, Math.ceil((targetMs - endMs) / windowMs / WINDOWS_AT_ONCE));
     while (endMs <= targetMs) {
-      await ensureWindows(client, [of], { atMs: endMs, windowMs: lengthMs, ahead: 0 });
-      endMs = await endOf(client, of);
+      await ensureWindows(client, [table], { atMs: endMs, windowMs: lengthMs, ahead: 0 });
+      endMs = await endOf(client, table);
     }
     // A released record far in the future gets a single window.
-    if (endMs <= latestMs) await ensureWindows(client, [of], { atMs: latestMs, windowMs, ahead: 0 });
+    if (endMs <= latestMs) await ensureWindows(client, [table], { atMs: latestMs, windowMs, ahead: 0 });
     coveredMs = Math.min(coveredMs, endMs);
   }
   return coveredMs;

@@ -144,8 +144,8 @@ const partitions: Check = {
   name: "partitions",
   run: async ({ database: { pool } }) => {
     const findings: Finding[] = [];
-    for (const of of [ACCEPT_LOG, REQUEST_OUTCOME, ...VERSION_WINDOWS])
-      findings.push(...partitionFinding(of, await readWindows(pool, of)));
+    for (const table of [ACCEPT_LOG, REQUEST_OUTCOME, ...VERSION_WINDOWS])
+      findings.push(...partitionFinding(table, await readWindows(pool, table)));
     return findings;
   },
 };

@@ -109,13 +109,13 @@ export async function ensureWindows(
   tables: readonly WindowedTable[],
   { atMs, windowMs, ahead }: { readonly atMs: number; readonly windowMs: number; readonly ahead: number },
 ): Promise<void> {
-  for (const of of tables) {
-    if (!(await isWindowed(client, of))) continue;
-    const windows = await readWindows(client, of);
+  for (const table of tables) {
+    if (!(await isWindowed(client, table))) continue;
+    const windows = await readWindows(client, table);
     for (let step = 0; step <= ahead; step += 1) {
       const wantedMs = atMs + step * windowMs;
       if (missingWindow(windows, wantedMs, windowMs) === undefined) continue;
-      windows.push(await makeWindow(client, of, wantedMs, windowMs));
+      windows.push(await makeWindow(client, table, wantedMs, windowMs));
     }
   }
 }

@@ -1,18 +1,18 @@
 import assert from "node:assert/strict";
 import test, { describe } from "node:test";
-import { errorsOf } from "../../test/support/openapi.ts";
-import { readConfig } from "../config.ts";
-import { EXAMPLE_RECORDS } from "../ingest/openapi/record-examples.ts";
+import { readConfig } from "../../src/config.ts";
+import { EXAMPLE_RECORDS } from "../../src/ingest/openapi/record-examples.ts";
+import { buildOpenApiDocument, describeRelease } from "../../src/openapi/document.ts";
+import { forGenerators } from "../../src/openapi/for-generators.ts";
+import { schemasWithin } from "../../src/openapi/open-answers.ts";
 import {
   type Answer,
   type OpenApiDocument,
   type Operation,
   resolved,
   type Schema,
-} from "../platform/http/openapi/model.ts";
-import { buildOpenApiDocument, describeRelease } from "./document.ts";
-import { forGenerators } from "./for-generators.ts";
-import { schemasWithin } from "./open-answers.ts";
+} from "../../src/platform/http/openapi/model.ts";
+import { errorsOf } from "../support/openapi.ts";
 
 const document = buildOpenApiDocument(readConfig({}));
 /** Without what is open for later releases: it has each enumeration. */
