@@ -10,17 +10,12 @@ import { createMetrics } from "../platform/telemetry/metrics.ts";
 import type { Tracer } from "../platform/telemetry/opentelemetry.ts";
 import { type CursorSecret, readCursorEpoch } from "../query/changes/change-cursor.ts";
 import { AddressRules } from "./address-rules.ts";
-import {
-  type DeliveryParts,
-  type DueMessage,
-  deliverOnce,
-  standardPlan,
-  type Tried,
-} from "./deliver-once.ts";
+import { type DeliveryParts, type DueMessage, deliverOnce, type Tried } from "./deliver-once.ts";
 import { resolveByDns } from "./endpoint-address.ts";
 import { hasListeners, noticeApplied } from "./notice-applied.ts";
 import { ChangeNoticer } from "./notice-changes.ts";
 import { ShardLeases } from "./queue.ts";
+import { standardPlan } from "./retry-plan.ts";
 
 const FIND_DUE = readStatement(new URL("./sql/find-due-messages.sql", import.meta.url));
 const TIDY = readStatement(new URL("./sql/tidy-webhooks.sql", import.meta.url));

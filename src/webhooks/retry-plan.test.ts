@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { secondsEndpointRests, secondsUntilNextTry, standardPlan } from "./deliver-once.ts";
+import { secondsEndpointRests, secondsUntilNextTry, standardPlan } from "./retry-plan.ts";
 
 const plan = standardPlan(72 * 3_600);
 

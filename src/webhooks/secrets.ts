@@ -1,41 +1,8 @@
-import { createHmac, randomBytes } from "node:crypto";
 import type { SecretCipher } from "../platform/crypto/secret-cipher.ts";
 import { namedStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
 import { WebhookInputError } from "./endpoint-address.ts";
-
-/** Standard Webhooks 1.0, "Signature scheme": 24 to 64 bytes. */
-const SECRET_BYTES = 32;
-const PREFIX = "whsec_";
-
-/** A new secret in the form shown to its receiver: `whsec_` and base64. */
-export function newSecret(): string {
-  return PREFIX + randomBytes(SECRET_BYTES).toString("base64");
-}
-
-/** The signed content: message id, time of the attempt in seconds, and the body. */
-interface SignedContent {
-  readonly id: string;
-  readonly timestampSeconds: number;
-  readonly body: string;
-}
-
-/** The headers of one attempt (Standard Webhooks 1.0), with a signature per live secret. */
-export function signedHeaders(
-  { id, timestampSeconds, body }: SignedContent,
-  secrets: readonly string[],
-): Readonly<Record<string, string>> {
-  const signatures = secrets.map((secret) => {
-    const key = Buffer.from(secret.slice(PREFIX.length), "base64");
-    const hmac = createHmac("sha256", key).update(`${id}.${timestampSeconds}.${body}`);
-    return `v1,${hmac.digest("base64")}`;
-  });
-  return {
-    "webhook-id": id,
-    "webhook-timestamp": String(timestampSeconds),
-    "webhook-signature": signatures.join(" "),
-  };
-}
+import { newSecret } from "./signature.ts";
 
 /** The live secrets of endpoint $1, newest first. */
 const LIST = namedStatement(

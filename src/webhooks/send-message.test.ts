@@ -7,8 +7,8 @@ import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { TEST_CERTIFICATE, TEST_CERTIFICATE_KEY } from "../../test/support/test-certificate.ts";
 import { startWebhookReceiver, type WebhookReceiver } from "../../test/support/webhook-receiver.ts";
 import { AddressRules } from "./address-rules.ts";
-import { type SendParts, sendMessage } from "./deliver-once.ts";
 import { type ResolveHost, resolveByDns } from "./endpoint-address.ts";
+import { type SendParts, sendMessage } from "./send-message.ts";
 
 const never = new AbortController().signal;
 const opened = new AddressRules(["127.0.0.1/32"]);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Webhook, WebhookVerificationError } from "standardwebhooks";
-import { newSecret, signedHeaders } from "./secrets.ts";
+import { newSecret, signedHeaders } from "./signature.ts";
 
 const content = (body: string) => ({ id: "msg_1", timestampSeconds: Math.floor(Date.now() / 1_000), body });
 

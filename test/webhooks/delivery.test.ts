@@ -15,13 +15,14 @@ import {
   testWebhook,
   type WebhookAdmin,
 } from "../../src/webhooks/administration.ts";
-import { deliverOnce, type RetryPlan } from "../../src/webhooks/deliver-once.ts";
+import { deliverOnce } from "../../src/webhooks/deliver-once.ts";
 import { WebhookDeliverer } from "../../src/webhooks/deliver-webhooks.ts";
 import { findEndpoint } from "../../src/webhooks/endpoint.ts";
 import { resolveByDns } from "../../src/webhooks/endpoint-address.ts";
 import { bodyOf } from "../../src/webhooks/message.ts";
 import { noticeApplied } from "../../src/webhooks/notice-applied.ts";
 import { enqueueMessages, listAttempts, listDeadLetters, SHARDS } from "../../src/webhooks/queue.ts";
+import type { RetryPlan } from "../../src/webhooks/retry-plan.ts";
 import { readLiveSecrets } from "../../src/webhooks/secrets.ts";
 import { ApplyBench, reservation } from "../support/apply-bench.ts";
 import { bellhop } from "../support/command.ts";
