@@ -7,9 +7,16 @@ import { BUCKET_TERM, firstServerOf, queryOfBucket } from "../platform/db/dialec
 import { isCompactOf } from "./ledger/content-nights.ts";
 import { KeptLedger, NightLedger } from "./ledger/night-ledger.ts";
 import type { AppliedStep } from "./ledger/timeline.ts";
-import { classify, type Decision, type KnownRecord, VersionsByTime } from "./state/classify.ts";
+import {
+  classify,
+  type Decision,
+  isReceivedBefore,
+  type KnownRecord,
+  VersionsByTime,
+} from "./state/classify.ts";
 import {
   ADVANCED,
+  loadLastVersionsAt,
   loadOrAdvance,
   loadVersionsAt,
   readKnownVersions,
@@ -360,9 +367,39 @@ async function loadKnown(
   );
   if (mayExist.length === 0) return;
   const versions = await loadVersionsAt(client, mayExist);
+  const last = await loadLast(client, records, ofRecord);
   for (const { text, known } of keys) {
-    for (const version of versions.get(text) ?? []) known?.versions.add(version);
+    const found = versions.get(text) ?? [];
+    const isFound = (one: Version) =>
+      found.some(
+        ({ sourceTime, contentHash }) => sourceTime === one.sourceTime && contentHash === one.contentHash,
+      );
+    for (const version of found) known?.versions.add(version);
+    for (const version of last.get(text) ?? []) if (!isFound(version)) known?.versions.add(version);
   }
+}
+
+/**
+ * The last versions at the source time of current records, where copies received earlier may lower their receipts, so that another is
+ * current: one more than there are records of that source time.
+ */
+function loadLast(
+  client: pg.ClientBase,
+  records: readonly ApplicableRecord[],
+  ofRecord: readonly TouchedKey[],
+): Promise<ReadonlyMap<string, readonly Version[]>> {
+  const ofCurrentTime = new Map<TouchedKey, { count: number; mayLower: boolean }>();
+  records.forEach((record, at) => {
+    const key = ofRecord[at] as TouchedKey;
+    const current = key.known?.current ?? null;
+    if (current === null || record.sourceTime !== current.sourceTime) return;
+    const { count, mayLower } = ofCurrentTime.get(key) ?? { count: 1, mayLower: false };
+    ofCurrentTime.set(key, { count: count + 1, mayLower: mayLower || isReceivedBefore(record, current) });
+  });
+  const wanted = [...ofCurrentTime].flatMap(([{ of, known }, { count, mayLower }]) =>
+    mayLower ? [{ of, sourceTime: known?.current?.sourceTime ?? "", count }] : [],
+  );
+  return loadLastVersionsAt(client, wanted);
 }
 
 function addWrites(

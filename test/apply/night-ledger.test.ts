@@ -4,7 +4,7 @@ import fc from "fast-check";
 import pg from "pg";
 import { readRecord } from "#contract/read-record.ts";
 import { ApplyMemory, applyRecords } from "../../src/apply/apply-records.ts";
-import { openStateSession } from "../../src/apply/state/look-up.ts";
+import { openStateSession, planByKeys } from "../../src/apply/state/look-up.ts";
 import type { ApplicableRecord } from "../../src/apply/state/record.ts";
 import { nightEntriesOf } from "../../src/apply/state/state-schema.ts";
 import { isoOfMicroseconds, microsecondsOf } from "../../src/ingest/log/part-name.ts";
@@ -215,6 +215,15 @@ function summed(resource: "r" | "g", rows: readonly EntryRow[], time: string, re
     .sort();
 }
 
+/** A node of a plan that was run. */
+interface Plan {
+  readonly "Relation Name"?: string;
+  readonly "Actual Rows": number;
+  readonly "Actual Loops": number;
+  readonly "Rows Removed by Filter"?: number;
+  readonly Plans?: readonly Plan[];
+}
+
 describe("the stay-night ledger", () => {
   let database: TestDatabase;
   let client: pg.Client;
@@ -225,6 +234,7 @@ describe("the stay-night ledger", () => {
     client = new pg.Client(database.clientConfig);
     await client.connect();
     await openStateSession(client, "bellhop_state");
+    await planByKeys(client, true);
     memory = new ApplyMemory(database.pool, client);
   });
   after(async () => {
@@ -357,5 +367,79 @@ describe("the stay-night ledger", () => {
     const late = [of(8, 2, 2), of(6, 3, 0)];
     assert.ok((await rowsAnswered(() => applyAll("r", key, late, [1]))) < 100);
     await assertSums("r", key, [...first, ...late]);
+  });
+
+  const VERSIONS = 3_000;
+
+  /** Stores further versions of a key without changes of the ledger: copies of one, each with `time` (SQL) and `content` (SQL). */
+  async function addVersions(key: string, of: string, time: string, content: string): Promise<void> {
+    await client.query(
+      `insert into reservation_version (source_time, facts_source_time, property_id, record_index, from_date, to_date, bucket,
+        outcome, request_id, content_hash, key, status, facts)
+      select ${time}, ${time}, property_id, n, from_date, to_date, bucket, 's', request_id, ${content}, key, status, facts
+      from reservation_version, generate_series(1, ${VERSIONS}) as n where key = $1 and request_id = $2`,
+      [key, of],
+    );
+  }
+
+  /** How many versions the lookups of some work read, by the plan that each is given once more. */
+  async function versionsRead(work: () => Promise<void>): Promise<number> {
+    let read = 0;
+    const addRows = (plan: Plan): void => {
+      if (plan["Relation Name"]?.startsWith("reservation_version"))
+        read += (plan["Actual Rows"] + (plan["Rows Removed by Filter"] ?? 0)) * plan["Actual Loops"];
+      for (const part of plan.Plans ?? []) addRows(part);
+    };
+    const query = client.query;
+    const ask = query.bind(client) as (asked: unknown, values?: unknown) => Promise<pg.QueryResult>;
+    client.query = (async (asked: string | pg.QueryConfig, values?: unknown) => {
+      if (typeof asked === "object" && asked.name?.match(/versions?-/)) {
+        const text = `explain (analyze, timing off, format json) ${asked.text}`;
+        const { rows } = await ask({ text, values: asked.values });
+        addRows(rows[0]["QUERY PLAN"][0].Plan);
+      }
+      return ask(asked, values);
+    }) as typeof query;
+    try {
+      await work();
+    } finally {
+      client.query = query;
+    }
+    return read;
+  }
+
+  const unreleased = (place: number, time: number, content: number): Received => ({
+    place,
+    time,
+    content,
+    releasedAt: null,
+  });
+
+  test("reads the versions of one source time once for many late records, and of these only those with their contents", async () => {
+    keys += 1;
+    const key = `K${keys}`;
+    const first = [unreleased(0, 0, 0), unreleased(2, 4, 1)];
+    await applyAll("r", key, first, [1]);
+    await addVersions(key, requestOf(0), "source_time", "sha256(n::text::bytea)");
+    const late = [1, 2, 3, 1, 2, 3].map((time, at) => unreleased(4 + at, time, at));
+    const read = await versionsRead(() => applyAll("r", key, late, [6]));
+    assert.ok(read < 2 * VERSIONS, `${read} versions`);
+    const again = [unreleased(10, 0, 5), unreleased(11, 0, 2)];
+    const answered = await rowsAnswered(() => applyAll("r", key, again, [1]));
+    assert.ok(answered < 100, `${answered} rows`);
+  });
+
+  test("reads of many versions those that matter to one received before its neighbours", async () => {
+    keys += 1;
+    const key = `K${keys}`;
+    const first = [unreleased(0, 0, 0), unreleased(1, 4, 1)];
+    await applyAll("r", key, first, [1]);
+    await addVersions(key, requestOf(0), "source_time + n * interval '100 microseconds'", "content_hash");
+    const after = Array.from({ length: 2 * CONTENTS }, (_, at) => unreleased(4 + at, 2 + (at % 2), at >> 1));
+    const late = [unreleased(2, 1, 5)];
+    await applyAll("r", key, after, [3]);
+    const answered = await rowsAnswered(() => applyAll("r", key, late, [1]));
+    assert.ok(answered < 100, `${answered} rows`);
+    await assertSums("r", key, [...first, ...after, ...late]);
   });
 });

@@ -134,22 +134,24 @@ type Row = [
   factsSourceTime: string,
 ];
 
-/** Versions loaded per side. One is usually enough; more are needed if log writers were applied out of the order of receipt. */
+/** Versions needed per side. One is usually enough; more are needed if log writers were applied out of the order of receipt. */
 const NEIGHBOURS = 8;
 
 const COLUMNS = "t.source_time, t.content_hash, t.request_id, t.record_index, t.facts_source_time";
 const TEXTS =
   "near.source_time::text, near.content_hash::text, near.request_id, near.record_index, near.facts_source_time::text";
 
-// Scans the primary key backward and forward from the position.
+const ofKey = (alias: string) =>
+  `t.bucket = ${alias}.bucket and t.property_id = ${alias}.property_id and t.key = ${alias}.key`;
+
+// Scans the primary key backward and forward from the position, which does not order versions of one source time by receipt. One more
+// than needed shows whether those of the last source time are all there.
 function aroundStatement(resource: NightResource): Asked {
-  const table = VERSION_TABLES[resource];
   const side = (comparison: string, direction: string) => `select * from (
-        select ${COLUMNS} from ${table} as t
-        where t.bucket = wanted.bucket and t.property_id = wanted.property_id and t.key = wanted.key
-          and t.source_time ${comparison} wanted.source_time ${BUCKET_TERM}
-        order by t.source_time ${direction}, t.request_id ${direction}, t.record_index ${direction}
-        limit ${NEIGHBOURS}
+        select ${COLUMNS} from ${VERSION_TABLES[resource]} as t
+        where ${ofKey("wanted")} and t.source_time ${comparison} wanted.source_time ${BUCKET_TERM}
+        order by t.source_time ${direction}
+        limit ${NEIGHBOURS + 1}
       ) as found`;
   return {
     name: `versions-around-${resource}`,
@@ -165,19 +167,64 @@ function aroundStatement(resource: NightResource): Asked {
   };
 }
 
-function allStatement(resource: NightResource): Asked {
+/** The versions of one source time that are received last or, with $5, first. Reads all of that source time. */
+function atTimeStatement(resource: NightResource): Asked {
+  const end = (direction: string, condition: string) => `select * from (
+        select ${COLUMNS} from ${VERSION_TABLES[resource]} as t
+        where ${ofKey("wanted")} and t.source_time = wanted.source_time and ${condition} ${BUCKET_TERM}
+        order by t.request_id ${direction}, t.record_index ${direction}
+        limit ${NEIGHBOURS}
+      ) as found`;
   return {
-    name: `all-versions-${resource}`,
+    name: `versions-at-time-${resource}`,
     rowMode: "array",
-    text: `select wanted.at::integer, false, ${TEXTS.replaceAll("near.", "t.")}
-    from unnest($1::smallint[], $2::integer[], $3::text[]) with ordinality as wanted (bucket, property_id, key, at)
-    join ${VERSION_TABLES[resource]} as t using (bucket, property_id, key)
-    where true ${BUCKET_TERM}`,
+    text: `select wanted.at::integer, wanted.is_after, ${TEXTS}
+    from unnest($1::smallint[], $2::integer[], $3::text[], $4::timestamptz[], $5::boolean[])
+      with ordinality as wanted (bucket, property_id, key, source_time, is_after, at)
+    cross join lateral (
+      ${end("desc", "not wanted.is_after")}
+      union all
+      ${end("asc", "wanted.is_after")}
+    ) as near`,
+  };
+}
+
+/**
+ * The versions of keys that can matter to places among them ($5 to $9, by the key's ordinality): those received in $4 or later, those of
+ * a place, and the versions next to them. Others lie between versions that count before any of the places does.
+ */
+function betweenStatement(resource: NightResource): Asked {
+  return {
+    name: `versions-between-${resource}`,
+    rowMode: "array",
+    text: `with place as materialized (
+      select * from unnest($5::integer[], $6::timestamptz[], $7::bytea[], $8::uuid[], $9::integer[])
+        as place (at, source_time, content_hash, request_id, record_index)
+    )
+    select near.at, false, ${TEXTS}
+    from (
+      select ordered.*, lag(ordered.is_settled) over receipt as after_settled, lead(ordered.is_settled) over receipt as before_settled
+      from (
+        select wanted.at::integer as at, ${COLUMNS},
+          t.request_id < wanted.since
+            and (wanted.at::integer, t.source_time, t.content_hash) not in (select at, source_time, content_hash from place) as is_settled
+        from unnest($1::smallint[], $2::integer[], $3::text[], $4::uuid[])
+          with ordinality as wanted (bucket, property_id, key, since, at)
+        join ${VERSION_TABLES[resource]} as t on ${ofKey("wanted")}
+        where true ${BUCKET_TERM}
+        union all
+        select at, source_time, content_hash, request_id, record_index, null, false from place
+      ) as ordered
+      window receipt as (partition by ordered.at order by ordered.source_time, ordered.request_id, ordered.record_index)
+    ) as near
+    where near.facts_source_time is not null
+      and not (near.is_settled and near.after_settled is true and near.before_settled is true)`,
   };
 }
 
 const AROUND = { r: aroundStatement("r"), g: aroundStatement("g") } as const;
-const ALL = { r: allStatement("r"), g: allStatement("g") } as const;
+const AT_TIME = { r: atTimeStatement("r"), g: atTimeStatement("g") } as const;
+const BETWEEN = { r: betweenStatement("r"), g: betweenStatement("g") } as const;
 
 function versionOf([, , sourceTime, contentHash, requestId, index, factsSourceTime]: Row): RankedVersion {
   return {
@@ -194,7 +241,50 @@ function isSufficient(side: readonly RankedVersion[], place: PlaceOfVersion): bo
   return side.length < NEIGHBOURS || side.some((version) => isReceivedBefore(version, place));
 }
 
-/** The stored versions around each place. Null if NEIGHBOURS are not enough: then all versions of the key must be loaded. */
+/** Versions of one source time of a key, which may be very many: those received last or, after a place, first. */
+interface End {
+  readonly of: RecordKey;
+  readonly sourceTime: string;
+  readonly isAfter: boolean;
+}
+
+/** The versions on one side of a place, and the end of those of the farthest source time if they are not all there. */
+interface Side {
+  readonly versions: readonly RankedVersion[];
+  readonly more: End | undefined;
+}
+
+function sideOf(of: RecordKey, found: readonly RankedVersion[], isAfter: boolean): Side {
+  const last = found[NEIGHBOURS];
+  if (last === undefined) return { versions: found, more: undefined };
+  const { sourceTime } = last;
+  const versions = found.filter((version) => version.sourceTime !== sourceTime);
+  return { versions, more: versions.length === NEIGHBOURS ? undefined : { of, sourceTime, isAfter } };
+}
+
+const textOfEnd = ({ of, sourceTime, isAfter }: End) => `${textOfKey(of)} ${sourceTime} ${isAfter}`;
+
+/** The first NEIGHBOURS versions of each end, by `textOfEnd`. */
+async function loadEnds(
+  client: pg.ClientBase,
+  resource: NightResource,
+  sides: readonly Side[],
+): Promise<ReadonlyMap<string, readonly RankedVersion[]>> {
+  const ends = [...new Map(sides.flatMap(({ more }) => (more ? [[textOfEnd(more), more]] : []))).entries()];
+  const found = new Map<string, RankedVersion[]>(ends.map(([text]) => [text, []]));
+  if (ends.length === 0) return found;
+  const wanted = ends.map(([, end]) => end);
+  const values = [
+    ...keyColumns(wanted),
+    column(wanted, "timestamptz", (to, { sourceTime }) => to.timestamp(sourceTime)),
+    column(wanted, "boolean", (to, { isAfter }) => to.boolean(isAfter)),
+  ];
+  const { rows } = await queryOfBucket<Row>(client, AT_TIME[resource], values, wanted);
+  for (const row of rows) found.get(ends[row[0] - 1]?.[0] ?? "")?.push(versionOf(row));
+  return found;
+}
+
+/** The stored versions around each place. Null if NEIGHBOURS are not enough: then those that may matter must be loaded. */
 async function loadVersionsAround(
   client: pg.ClientBase,
   resource: NightResource,
@@ -203,25 +293,56 @@ async function loadVersionsAround(
   if (places.length === 0) return [];
   const times = column(places, "timestamptz", (to, { sourceTime }) => to.timestamp(sourceTime));
   const { rows } = await queryOfBucket<Row>(client, AROUND[resource], [...keyColumns(places), times], places);
-  const sides = places.map(() => [[] as RankedVersion[], [] as RankedVersion[]] as const);
-  for (const row of rows) sides[row[0] - 1]?.[row[1] ? 1 : 0].push(versionOf(row));
+  const found = places.map(() => [[] as RankedVersion[], [] as RankedVersion[]] as const);
+  for (const row of rows) found[row[0] - 1]?.[row[1] ? 1 : 0].push(versionOf(row));
+  const sides = found.map(([before, after], at) => {
+    const { of } = places[at] as PlaceOfVersion;
+    return [sideOf(of, before, false), sideOf(of, after, true)] as const;
+  });
+  const ends = await loadEnds(client, resource, sides.flat());
+  const whole = ({ versions, more }: Side) =>
+    more === undefined
+      ? versions
+      : [...versions, ...(ends.get(textOfEnd(more)) ?? []).slice(0, NEIGHBOURS - versions.length)];
   return places.map((place, at) => {
-    const [before = [], after = []] = sides[at] ?? [];
+    const [before, after] = (sides[at] as readonly [Side, Side]).map(whole);
+    if (before === undefined || after === undefined) return null;
     return isSufficient(before, place) && isSufficient(after, place) ? [...before, ...after] : null;
   });
 }
 
-async function loadAllVersions(
+/** The stored versions of keys that can matter to these steps and released copies of each. */
+async function loadVersionsBetween(
   client: pg.ClientBase,
   resource: NightResource,
-  keys: readonly KeyOf[],
+  ofKeys: readonly (readonly AppliedStep[])[],
+  released: readonly (readonly TimelineCopy[])[],
 ): Promise<RankedVersion[][]> {
-  const found: RankedVersion[][] = keys.map(() => []);
-  if (keys.length === 0) return found;
-  const { rows } = await queryOfBucket<Row>(client, ALL[resource], keyColumns(keys), keys);
+  const found: RankedVersion[][] = ofKeys.map(() => []);
+  if (ofKeys.length === 0) return found;
+  const keys = ofKeys.map((steps) => ({
+    of: (steps[0] as AppliedStep).of,
+    since: steps.reduce((first, { countsFrom }) => (countsFrom < first ? countsFrom : first), LAST_ID),
+  }));
+  const places = ofKeys.flatMap((steps, key) => [
+    ...steps.map(({ record: { contentHash: content, ...record } }) => ({ ...record, content, at: key + 1 })),
+    ...(released[key] ?? []).map((copy) => ({ ...copy, at: key + 1 })),
+  ]);
+  const values = [
+    ...keyColumns(keys),
+    column(keys, "uuid", (to, { since }) => to.uuid(since)),
+    column(places, "integer", (to, { at }) => to.integer(at)),
+    column(places, "timestamptz", (to, { sourceTime }) => to.timestamp(sourceTime)),
+    column(places, "bytea", (to, { content }) => to.hex(content)),
+    column(places, "uuid", (to, { requestId }) => to.uuid(requestId)),
+    column(places, "integer", (to, { index }) => to.integer(index)),
+  ];
+  const { rows } = await queryOfBucket<Row>(client, BETWEEN[resource], values, keys);
   for (const row of rows) found[row[0] - 1]?.push(versionOf(row));
   return found;
 }
+
+const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 
 /** The effect of one record on the versions of its key. */
 export interface AppliedStep {
@@ -351,7 +472,7 @@ async function writeReleased(
   await insertRows(client, RELEASED_COPIES, rows);
 }
 
-/** The deltas of out-of-order steps of one resource, computed from the versions around them or, if needed, all versions of their keys. */
+/** The deltas of out-of-order steps of one resource, computed from the versions around them or, if needed, all that can matter. */
 export async function deltasOutOfOrder(
   client: pg.ClientBase,
   resource: NightResource,
@@ -361,9 +482,10 @@ export async function deltasOutOfOrder(
   const byKey = Map.groupBy(steps, ({ text }) => text);
   const near = await versionsAround(client, resource, byKey, ofReleases);
   const whole = [...byKey.keys()].filter((text) => !near.has(text));
-  const keys = whole.flatMap((text) => byKey.get(text)?.slice(0, 1) ?? []);
-  const all = await loadAllVersions(client, resource, keys);
+  const ofKeys = whole.map((text) => byKey.get(text) ?? []);
+  const keys = ofKeys.flatMap((ofKey) => ofKey.slice(0, 1));
   const copies = await loadReleased(client, keys);
+  const all = await loadVersionsBetween(client, resource, ofKeys, copies);
   const deltas: Delta[] = [];
   for (const [text, versions] of near) deltas.push(...deltasAmong(byKey.get(text) ?? [], versions, []).all);
   const toWrite: { of: RecordKey; copy: TimelineCopy }[] = [];

@@ -135,33 +135,59 @@ function versionOf(row: VersionRow): Version {
   };
 }
 
+const VERSIONS = `t.property_id, t.key, t.source_time::text, t.content_hash::text, t.request_id, t.record_index,
+      t.facts_source_time::text, t.status, t.from_date::text, t.to_date::text`;
+
 function versionsAt(resource: ResourceLetter): Asked {
   return {
     name: `load-versions-${resource}`,
-    text: `select t.property_id, t.key, t.source_time::text, t.content_hash::text, t.request_id, t.record_index,
-      t.facts_source_time::text, t.status, t.from_date::text, t.to_date::text
+    text: `select ${VERSIONS}
     from (
       select distinct *
-      from unnest($1::smallint[], $2::integer[], $3::text[], $4::timestamptz[])
-        as sent (bucket, property_id, key, source_time)
+      from unnest($1::smallint[], $2::integer[], $3::text[], $4::timestamptz[], $5::bytea[])
+        as sent (bucket, property_id, key, source_time, content_hash)
     ) as wanted
-    join ${VERSION_TABLES[resource]} as t using (bucket, property_id, key, source_time)
+    join ${VERSION_TABLES[resource]} as t using (bucket, property_id, key, source_time, content_hash)
     where true ${BUCKET_TERM}`,
   };
 }
 
-/** The stored versions at these source times of these keys, by `textOfKey`. On a session of `openStateSession`. */
-export async function loadVersionsAt(
+function lastVersionsAt(resource: ResourceLetter): Asked {
+  return {
+    name: `last-versions-${resource}`,
+    text: `select last.*
+    from unnest($1::smallint[], $2::integer[], $3::text[], $4::timestamptz[], $5::integer[])
+      as wanted (bucket, property_id, key, source_time, count)
+    cross join lateral (
+      select ${VERSIONS} from ${VERSION_TABLES[resource]} as t
+      where t.bucket = wanted.bucket and t.property_id = wanted.property_id and t.key = wanted.key
+        and t.source_time = wanted.source_time ${BUCKET_TERM}
+      order by t.request_id desc, t.record_index desc
+      limit wanted.count
+    ) as last`,
+  };
+}
+
+interface WantedVersions {
+  readonly of: RecordKey;
+  readonly sourceTime: string;
+}
+
+type FoundVersions = Map<string, Version[]>;
+
+async function loadEach<Wanted extends WantedVersions>(
   client: pg.ClientBase,
-  wanted: readonly { readonly of: RecordKey; readonly sourceTime: string }[],
-): Promise<Map<string, Version[]>> {
-  const found = new Map<string, Version[]>();
+  wanted: readonly Wanted[],
+  statement: (resource: ResourceLetter) => Asked,
+  further: (wanted: readonly Wanted[]) => Buffer,
+): Promise<FoundVersions> {
+  const found: FoundVersions = new Map();
   for (const resource of RESOURCE_LETTERS) {
     const ofResource = wanted.filter(({ of }) => of.resource === resource);
     if (ofResource.length === 0) continue;
     const times = column(ofResource, "timestamptz", (to, { sourceTime }) => to.timestamp(sourceTime));
-    const values = [...keyColumns(ofResource), times];
-    const { rows } = await queryOfBucket<VersionRow>(client, versionsAt(resource), values, ofResource);
+    const values = [...keyColumns(ofResource), times, further(ofResource)];
+    const { rows } = await queryOfBucket<VersionRow>(client, statement(resource), values, ofResource);
     for (const row of rows) {
       const text = textOfKey({ bucket: 0, propertyId: row.property_id, resource, key: row.key });
       const versions = found.get(text);
@@ -170,6 +196,29 @@ export async function loadVersionsAt(
     }
   }
   return found;
+}
+
+/**
+ * The stored versions with these contents at these source times, by `textOfKey`: one source time of a key may have any number of
+ * versions. On a session of `openStateSession`.
+ */
+export function loadVersionsAt(
+  client: pg.ClientBase,
+  wanted: readonly (WantedVersions & { readonly contentHash: string })[],
+): Promise<FoundVersions> {
+  return loadEach(client, wanted, versionsAt, (of) =>
+    column(of, "bytea", (to, { contentHash }) => to.hex(contentHash)),
+  );
+}
+
+/** The `count` versions of a key's source time that were received last, by `textOfKey`. */
+export function loadLastVersionsAt(
+  client: pg.ClientBase,
+  wanted: readonly (WantedVersions & { readonly count: number })[],
+): Promise<FoundVersions> {
+  return loadEach(client, wanted, lastVersionsAt, (of) =>
+    column(of, "integer", (to, { count }) => to.integer(count)),
+  );
 }
 
 const READ = {
