@@ -131,7 +131,7 @@ class Converter {
   #schema(schema: Schema, isSent: boolean): PlainSchema {
     const notes = this.#notes(schema);
     if (schema.$ref !== undefined) {
-      const name = schema.$ref.replace(/.*\//, "");
+      const name = schema.$ref.slice(schema.$ref.lastIndexOf("/") + 1);
       if (this.#isNamed(name)) return { $ref: schema.$ref };
       const target = resolved(this.#document, schema as Reference | Schema) as Schema;
       return typed({ ...this.#schema(target, isSent), ...notes });

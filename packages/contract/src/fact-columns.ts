@@ -22,7 +22,12 @@ function columnOf(path: string, { fieldKind, notes }: FieldSchema): FactColumn |
   if (notes?.fact === undefined) return undefined;
   const { sql: type } = FIELD_KINDS[fieldKind];
   if (type === undefined) throw new Error(`${path} cannot be a fact: a ${fieldKind} is none.`);
-  return { name: notes.sql ?? snakeCase(path.replace(/.*\./, "")), fact: notes.fact, type, path };
+  return {
+    name: notes.sql ?? snakeCase(path.slice(path.lastIndexOf(".") + 1)),
+    fact: notes.fact,
+    type,
+    path,
+  };
 }
 
 /** The columns of the facts that the items of a list have besides their members. */

@@ -499,5 +499,6 @@ export const FIELDS = byResource((resource) => fieldsWithin(RECORD_SCHEMAS[resou
 
 /** The names of all fields of each resource's records, at any depth. */
 export const FIELD_NAMES = byResource(
-  (resource): ReadonlySet<string> => new Set(FIELDS[resource].map(({ path }) => path.replace(/.*\./, ""))),
+  (resource): ReadonlySet<string> =>
+    new Set(FIELDS[resource].map(({ path }) => path.slice(path.lastIndexOf(".") + 1))),
 );

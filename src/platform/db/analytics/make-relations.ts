@@ -86,7 +86,7 @@ function selectOf({ name, columns, from }: AnalyticsView, existing: readonly str
   const kept = existing.flatMap((column) => byName.get(column) ?? []);
   const added = columns.filter((column) => !existing.includes(column.name));
   const selected = [...kept, ...added].map(({ name: as, sql }) =>
-    sql === as || new RegExp(`^\\w+\\.${as}$`).test(sql) ? sql : `${sql} as ${as}`,
+    sql === as || isColumn(sql, as) ? sql : `${sql} as ${as}`,
   );
   return `select\n        ${selected.join(",\n        ")}\n      ${from}`;
 }
@@ -163,4 +163,10 @@ export async function makeRelations(client: pg.ClientBase, version: string): Pro
   );
   if (await isDistributed(client)) await adaptFunctions(client);
   return true;
+}
+
+/** Whether an expression is a column of this name, such as `stay.rate_code`. */
+function isColumn(sql: string, name: string): boolean {
+  const relation = sql.slice(0, -name.length - 1);
+  return sql === `${relation}.${name}` && /^\w+$/.test(relation);
 }
