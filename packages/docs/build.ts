@@ -35,6 +35,7 @@ const served = new Map<string, string>([
   ...pages.map(({ file, path }) => [file, path] as const),
   ...pictures.map((file) => [file, file] as const),
   ["docs/openapi.json", "openapi.json"],
+  ["docs/openapi.codegen.json", "openapi.json?profile=codegen"],
 ]);
 
 const rendered = pages

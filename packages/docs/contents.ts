@@ -72,6 +72,7 @@ const SECTIONS: readonly {
       ["docs/analytics.md", "SQL views"],
       ["docs/export.md", "Export"],
       ["packages/client/README.md", "TypeScript client", "docs/client"],
+      ["docs/clients.md", "Generated clients"],
       ["docs/sending.md", "Command-line client"],
       ["docs/certification.md", "Certification"],
       ["docs/simulator.md", "Simulator"],

@@ -41,6 +41,11 @@ function typed(schema: PlainSchema): PlainSchema {
   return type === "string" && typeof example === "number" ? { ...schema, example: String(example) } : schema;
 }
 
+/** OpenAPI 3.0 has no empty list of required fields. */
+function isEmptyList(value: unknown): boolean {
+  return Array.isArray(value) && value.length === 0;
+}
+
 class Converter {
   readonly #document: OpenApiDocument;
   readonly #sent: ReadonlySet<string>;
@@ -163,7 +168,7 @@ class Converter {
       // A date has a type of its own, and no length.
       ...(isSent && schema.format !== "date" ? LENGTHS : []),
     ];
-    const given = names.filter((name) => schema[name] !== undefined);
+    const given = names.filter((name) => schema[name] !== undefined && !isEmptyList(schema[name]));
     return Object.fromEntries(given.map((name) => [name, schema[name]]));
   }
 

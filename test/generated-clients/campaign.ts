@@ -1,6 +1,7 @@
 import { execFile } from "node:child_process";
+import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -13,13 +14,17 @@ import {
   OPENAPI_PYTHON_CLIENT,
   type Step,
   type Tools,
+  TYPESCRIPT_TOOLS,
   warningsIn,
 } from "./clients.ts";
+import { startNextRelease, WORD_OF_TOMORROW } from "./next-release.ts";
 
 const execute = promisify(execFile);
 const PRINTED_BYTES_MAX = 64 * 1024 * 1024;
 /** What each program prints when it has done it. */
 const DONE = ["pushed", "read back", "paged"] as const;
+/** What it prints besides where a later release answers. */
+const READ_OF_TOMORROW = [`outcome ${WORD_OF_TOMORROW}`, `warning ${WORD_OF_TOMORROW}`];
 
 const cache = fileURLToPath(new URL("../../node_modules/.cache/generated-clients", import.meta.url));
 
@@ -31,10 +36,12 @@ export interface Tried {
   /** `undefined`: not tried on this machine, or never. */
   readonly compiled: boolean | undefined;
   readonly done: Readonly<Record<(typeof DONE)[number], boolean>> | undefined;
+  /** Whether the same program does the same with the answers of a later release. */
+  readonly later: boolean | undefined;
   readonly problem: string | undefined;
 }
 
-/** Fetches both generators, once; Maven and pip keep what they fetched. */
+/** Fetches the generators, once; Maven, pip and npm keep what they fetched. */
 async function installTools(): Promise<Tools> {
   await mkdir(cache, { recursive: true });
   const jar = join(cache, `openapi-generator-cli-${OPENAPI_GENERATOR}.jar`);
@@ -53,7 +60,16 @@ async function installTools(): Promise<Tools> {
     ];
     await execute(python, ["-m", "pip", "install", "-q", ...needed]);
   }
-  return { jar, python };
+  const version = createHash("sha256").update(TYPESCRIPT_TOOLS.join()).digest("hex").slice(0, 8);
+  const npm = join(cache, `typescript-${version}`);
+  const modules = join(npm, "node_modules");
+  if (!existsSync(join(modules, ".package-lock.json"))) {
+    await mkdir(npm, { recursive: true });
+    await writeFile(join(npm, "package.json"), '{"private": true}');
+    const quiet = ["--no-audit", "--no-fund", "--ignore-scripts", "--loglevel", "error"];
+    await execute("npm", ["install", ...quiet, "--prefix", npm, ...TYPESCRIPT_TOOLS], { cwd: npm });
+  }
+  return { jar, python, modules };
 }
 
 /** What it printed on both channels. Throws with that where it ends otherwise than well. */
@@ -76,23 +92,30 @@ async function isHere([file, ...args]: readonly [string, ...string[]]): Promise<
   );
 }
 
-/** Pushes and reads by the client's program, as a client and at a property of its own. */
-async function runProgram(step: Step, service: TestService, property: string): Promise<string> {
+/** Pushes and reads by the client's program, as a client and at a property of its own: the lines that it prints. */
+async function runProgram(
+  step: Step,
+  service: TestService,
+  address: string,
+  property: string,
+): Promise<string[]> {
   const { clientId, clientSecret } = await service.newClient({
     grants: [{ clientCode: "DEMO", propertyCode: property }],
   });
-  return await carryOut(step, {
-    BASE_URL: service.address,
+  const printed = await carryOut(step, {
+    BASE_URL: address,
     CLIENT_ID: clientId,
     CLIENT_SECRET: clientSecret,
     PROPERTY: property,
   });
+  return printed.split("\n").map((line) => line.trimEnd());
 }
 
 async function tryClient(
   client: GeneratedClient,
   tools: Tools,
   service: TestService,
+  later: string,
   directory: string,
 ): Promise<Tried> {
   const tried: { -readonly [Name in keyof Tried]: Tried[Name] } = {
@@ -101,11 +124,14 @@ async function tryClient(
     warnings: { ours: [], own: [] },
     compiled: undefined,
     done: undefined,
+    later: undefined,
     problem: undefined,
   };
   try {
     await mkdir(directory);
-    tried.warnings = warningsIn(await carryOut({ command: client.generate(tools, directory), directory }));
+    tried.warnings = warningsIn(
+      await carryOut({ command: await client.generate(tools, directory), directory }),
+    );
     tried.generated = true;
     const { toolchain, compile, run } = client;
     if (toolchain === undefined || compile === undefined || run === undefined) return tried;
@@ -113,13 +139,16 @@ async function tryClient(
     tried.compiled = false;
     for (const step of await compile(tools, directory)) await carryOut(step);
     tried.compiled = true;
-    const property = `GEN-${directory.at(-1)}`;
-    const printed = await runProgram(run(tools, directory), service, property).catch((error: Error) => {
-      tried.problem = error.message;
-      return error.message;
-    });
-    const lines = printed.split("\n");
+    const tryAt = async (address: string, property: string) =>
+      await runProgram(run(tools, directory), service, address, property).catch((error: Error) => {
+        tried.problem ??= error.message;
+        return error.message.split("\n");
+      });
+    const property = `GEN-${directory.split("-").at(-1)}`;
+    const lines = await tryAt(service.address, property);
     tried.done = Object.fromEntries(DONE.map((word) => [word, lines.includes(word)])) as Tried["done"];
+    const linesLater = await tryAt(later, `${property}-LATER`);
+    tried.later = [...DONE, ...READ_OF_TOMORROW].every((word) => linesLater.includes(word));
   } catch (error) {
     tried.problem = (error as Error).message;
   }
@@ -134,15 +163,23 @@ export async function tryGeneratedClients(
   const tools = await installTools();
   const directory = await mkdtemp(join(tmpdir(), "bellhop-generated-clients-"));
   const service = await startTestService();
+  const later = await startNextRelease(service.address);
   const all: Tried[] = [];
   try {
     for (const [index, client] of CLIENTS.entries()) {
       if (names.length > 0 && !names.includes(client.name)) continue;
-      const tried = await tryClient(client, tools, service, join(directory, `client-${index}`));
+      const tried = await tryClient(
+        client,
+        tools,
+        service,
+        later.address,
+        join(directory, `client-${index}`),
+      );
       onTried(tried);
       all.push(tried);
     }
   } finally {
+    await later.stop();
     await service.stop();
     await rm(directory, { recursive: true });
   }

@@ -1,14 +1,28 @@
-import { copyFile, mkdir } from "node:fs/promises";
+import { copyFile, mkdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 /** What generators warn of depends on the release. */
 export const OPENAPI_GENERATOR = "7.25.0";
 export const OPENAPI_PYTHON_CLIENT = "0.29.1";
+/** Generators for TypeScript, with what their clients import. */
+export const TYPESCRIPT_TOOLS = [
+  "openapi-typescript@7.13.0",
+  "openapi-fetch@0.17.0",
+  "@hey-api/openapi-ts@0.95.0",
+  "orval@7.13.2",
+  "@kubb/cli@4.39.3",
+  "@kubb/core@4.39.3",
+  "@kubb/plugin-oas@4.39.3",
+  "@kubb/plugin-ts@4.39.3",
+  "@kubb/plugin-zod@4.39.3",
+  "@kubb/plugin-client@4.39.3",
+  "zod@4.6.7",
+] as const;
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const PROGRAMS = fileURLToPath(new URL("programs/", import.meta.url));
-const DOCUMENT = join(root, "docs/openapi.json");
+const DOCUMENT = join(root, "docs/openapi.codegen.json");
 const TYPESCRIPT = join(root, "node_modules/typescript/bin/tsc");
 
 /** A command with its arguments, and where it runs. */
@@ -21,12 +35,14 @@ export interface Step {
 export interface Tools {
   readonly jar: string;
   readonly python: string;
+  /** The node_modules of the generators for TypeScript. */
+  readonly modules: string;
 }
 
 /** A client made from the document, in a directory of its own. */
 export interface GeneratedClient {
   readonly name: string;
-  generate(tools: Tools, directory: string): Step["command"];
+  generate(tools: Tools, directory: string): Step["command"] | Promise<Step["command"]>;
   /** What must be on this machine to build it, with its version arguments; nothing where it is only generated. */
   readonly toolchain?: readonly [string, ...string[]];
   /** Puts the program beside the client and answers how both are compiled. */
@@ -35,8 +51,11 @@ export interface GeneratedClient {
 }
 
 const byGenerator =
-  (generator: string): GeneratedClient["generate"] =>
-  ({ jar }, directory) => ["java", "-jar", jar, "generate", "-i", DOCUMENT, "-g", generator, "-o", directory];
+  (generator: string, ...flags: string[]) =>
+  ({ jar }: Tools, directory: string): Step["command"] => [
+    "java",
+    ...["-jar", jar, "generate", "-i", DOCUMENT, "-g", generator, "-o", directory, ...flags],
+  ];
 
 async function place(program: string, ...path: string[]): Promise<void> {
   const to = join(...path);
@@ -54,27 +73,83 @@ const pythonClient = (program: string): Pick<GeneratedClient, "toolchain" | "com
   run: ({ python }, directory) => ({ command: [python, join(PROGRAMS, program)], directory }),
 });
 
-export const CLIENTS: readonly GeneratedClient[] = [
-  {
-    name: "Java",
-    generate: byGenerator("java"),
-    toolchain: ["mvn", "--version"],
-    compile: async (_tools, directory) => {
-      await place("PushAndPage.java", directory, "src/main/java/PushAndPage.java");
-      const command = [
-        "mvn",
-        "-q",
-        "compile",
-        "dependency:copy-dependencies",
-        "-DoutputDirectory=target/lib",
-      ] as const;
-      return [{ command: [...command], directory }];
-    },
-    run: (_tools, directory) => ({
-      command: ["java", "-cp", "target/classes:target/lib/*", "PushAndPage"],
-      directory,
-    }),
+const javaClient = (library: string, session: string): GeneratedClient => ({
+  name: `Java (${library})`,
+  generate: byGenerator("java", "--library", library),
+  toolchain: ["mvn", "--version"],
+  compile: async (_tools, directory) => {
+    await place("PushAndPage.java", directory, "src/main/java/PushAndPage.java");
+    await place(session, directory, "src/main/java/Session.java");
+    const goals = ["compile", "dependency:copy-dependencies", "-DoutputDirectory=target/lib"];
+    return [{ command: ["mvn", "-q", ...goals], directory }];
   },
+  run: (_tools, directory) => ({
+    command: ["java", "-cp", "target/classes:target/lib/*", "PushAndPage"],
+    directory,
+  }),
+});
+
+/** Compiles a program, the client beside it and what both import, and runs the result. */
+const typescriptProgram = (
+  program: string,
+  ...beside: string[]
+): Pick<GeneratedClient, "toolchain" | "compile" | "run"> => ({
+  toolchain: ["node", "--version"],
+  compile: async (_tools, directory) => {
+    for (const file of [program, ...beside]) await place(file, directory, file);
+    const types = ["--types", "node", "--typeRoots", join(root, "node_modules/@types")];
+    const language = ["--strict", "--skipLibCheck", "--target", "es2022", "--lib", "es2022,dom,dom.iterable"];
+    const modules = ["--module", "nodenext", ...types, "--outDir", "out", "--rootDir", "."];
+    return [{ command: [process.execPath, TYPESCRIPT, ...language, ...modules, program], directory }];
+  },
+  run: (_tools, directory) => ({
+    command: [process.execPath, join("out", program.replace(/ts$/, "js"))],
+    directory,
+  }),
+});
+
+/** A client of a generator from npm; `settings` is the text of its configuration, if it needs one. */
+const typescriptClient = (
+  name: string,
+  program: string,
+  command: readonly [string, ...string[]],
+  settings?: readonly [file: string, text: string],
+): GeneratedClient => ({
+  name: `TypeScript (${name})`,
+  generate: async ({ modules }, directory) => {
+    await symlink(modules, join(directory, "node_modules"));
+    if (settings !== undefined) await writeFile(join(directory, settings[0]), settings[1]);
+    const [file, ...args] = command;
+    return [join(modules, ".bin", file), ...args];
+  },
+  ...typescriptProgram(program, "typescript-core.ts"),
+});
+
+const INPUT = JSON.stringify(DOCUMENT);
+const HEY_API = `export default { input: ${INPUT}, output: "client", plugins: [
+  "@hey-api/typescript", "zod", "@hey-api/client-fetch", { name: "@hey-api/sdk", validator: true },
+] };`;
+const ORVAL = `module.exports = {
+  client: { input: ${INPUT}, output: { mode: "split", target: "client/client.ts", client: "fetch" } },
+  checks: { input: ${INPUT}, output: { mode: "single", target: "client/zod.ts", client: "zod" } },
+};`;
+const KUBB = `import { pluginClient } from "@kubb/plugin-client";
+import { pluginOas } from "@kubb/plugin-oas";
+import { pluginTs } from "@kubb/plugin-ts";
+import { pluginZod } from "@kubb/plugin-zod";
+export default {
+  root: ".", input: { path: ${INPUT} },
+  output: { path: "client", extension: { ".ts": "" }, format: false, lint: false },
+  plugins: [
+    pluginOas({ generators: [] }), pluginTs({ unknownType: "unknown" }), pluginZod({}),
+    pluginClient({ client: "fetch", parser: "zod", bundle: true }),
+  ],
+};`;
+
+export const CLIENTS: readonly GeneratedClient[] = [
+  javaClient("okhttp-gson", "SessionOkhttp.java"),
+  javaClient("native", "SessionNative.java"),
+  javaClient("restclient", "SessionRestclient.java"),
   {
     name: "Go",
     generate: byGenerator("go"),
@@ -90,34 +165,49 @@ export const CLIENTS: readonly GeneratedClient[] = [
     run: (_tools, directory) => ({ command: [join(directory, "push-and-page")], directory }),
   },
   { name: "C#", generate: byGenerator("csharp") },
-  { name: "PHP", generate: byGenerator("php") },
-  { name: "Python", generate: byGenerator("python"), ...pythonClient("push-and-page.py") },
   {
-    name: "TypeScript",
-    generate: (tools, directory) => byGenerator("typescript-fetch")(tools, join(directory, "client")),
-    toolchain: ["node", "--version"],
+    name: "PHP",
+    generate: byGenerator("php"),
+    // Debian's packages php-cli and php-guzzlehttp-guzzle.
+    toolchain: ["php", "-r", "require 'GuzzleHttp/autoload.php';"],
     compile: async (_tools, directory) => {
-      await place("push-and-page.ts", directory, "push-and-page.ts");
-      const types = ["--types", "node", "--typeRoots", join(root, "node_modules/@types")];
-      const options = [
-        "--strict",
-        "--target",
-        "es2022",
-        "--module",
-        "nodenext",
-        "--lib",
-        "es2022,dom",
-        ...types,
-      ];
+      await place("push-and-page.php", directory, "push-and-page.php");
       return [
-        {
-          command: [process.execPath, TYPESCRIPT, ...options, "--outDir", "out", "push-and-page.ts"],
-          directory,
-        },
+        { command: ["sh", "-c", "find lib push-and-page.php -name '*.php' | xargs -n 1 php -l"], directory },
       ];
     },
-    run: (_tools, directory) => ({ command: ["node", "out/push-and-page.js"], directory }),
+    run: (_tools, directory) => ({ command: ["php", "push-and-page.php"], directory }),
   },
+  { name: "Python", generate: byGenerator("python"), ...pythonClient("push-and-page.py") },
+  {
+    name: "TypeScript (typescript-fetch)",
+    generate: (tools, directory) => byGenerator("typescript-fetch")(tools, join(directory, "client")),
+    ...typescriptProgram("push-and-page.ts"),
+  },
+  typescriptClient("openapi-fetch", "openapi-fetch.ts", [
+    "openapi-typescript",
+    DOCUMENT,
+    "-o",
+    "client/schema.d.ts",
+  ]),
+  typescriptClient(
+    "hey-api",
+    "hey-api.ts",
+    ["openapi-ts", "-f", "hey-api.config.mjs"],
+    ["hey-api.config.mjs", HEY_API],
+  ),
+  typescriptClient(
+    "orval",
+    "orval.ts",
+    ["orval", "--config", "orval.config.cjs"],
+    ["orval.config.cjs", ORVAL],
+  ),
+  typescriptClient(
+    "kubb",
+    "kubb.ts",
+    ["kubb", "generate", "--config", "kubb.config.mjs"],
+    ["kubb.config.mjs", KUBB],
+  ),
   {
     name: "Python (openapi-python-client)",
     generate: ({ python }, directory) => [

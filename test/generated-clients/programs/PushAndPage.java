@@ -6,14 +6,13 @@ import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.openapitools.client.ApiClient;
-import org.openapitools.client.ApiException;
 import org.openapitools.client.api.PushApi;
 import org.openapitools.client.api.RecordsApi;
 import org.openapitools.client.api.RequestsApi;
 import org.openapitools.client.api.TokensApi;
 import org.openapitools.client.model.*;
 
-/** By the Java client of openapi-generator: pushes three records of each resource, reads them back, pages through them. */
+/** By a Java client of openapi-generator, which Session opens: pushes three records of each resource, reads them back, pages through them. */
 public class PushAndPage {
     static final String CLIENT_CODE = "DEMO";
     static final String PROPERTY = System.getenv("PROPERTY");
@@ -25,7 +24,7 @@ public class PushAndPage {
 
     static Inventory night(int number) {
         RoomTypeInventory rooms = new RoomTypeInventory()
-                .roomTypeCode("DLX").roomTypeCapacity(new WholeNumber(40)).roomsSold(new WholeNumber(31));
+                .roomTypeCode("DLX").roomTypeCapacity(40).roomsSold(31);
         Inventory made = new Inventory().clientCode(CLIENT_CODE).propertyCode(PROPERTY).createDateTime(TIME)
                 .occupancyDate(day(number)).addRoomTypeInventoriesItem(rooms);
         made.putAdditionalProperty("ownField", "kept");
@@ -35,13 +34,13 @@ public class PushAndPage {
     static Reservation reservation(int number) {
         RoomStay stay = new RoomStay().arrivalDate(day(1)).departureDate(day(3)).roomTypeCode("DLX");
         return new Reservation().clientCode(CLIENT_CODE).propertyCode(PROPERTY).lastModifiedDateTime(TIME)
-                .reservationId("R-" + number).status("CONFIRMED").primarySharer(new ReservationPrimarySharer(true))
-                .addSharersItem(new ReservationSharersInner("R-9")).addRoomStaysItem(stay);
+                .reservationId("R-" + number).status("CONFIRMED").primarySharer(true)
+                .addSharersItem("R-9").addRoomStaysItem(stay);
     }
 
     static Group group(int number) {
-        GroupBlock block = new GroupBlock().occupancyDate(day(1)).roomTypeCode("DLX").blocks(new WholeNumber(20))
-                .singlePersonRate(new Decimal("140.00"));
+        GroupBlock block = new GroupBlock().occupancyDate(day(1)).roomTypeCode("DLX").blocks(20)
+                .singlePersonRate("140.00");
         return new Group().clientCode(CLIENT_CODE).propertyCode(PROPERTY).lastModifiedDateTime(TIME)
                 .groupCode("G-" + number).groupStatusCode("DEFINITE").startDate(day(1)).endDate(day(2))
                 .addGroupBlocksItem(block);
@@ -56,11 +55,11 @@ public class PushAndPage {
     }
 
     interface Fetch<P> {
-        P page(String cursor) throws ApiException;
+        P page(String cursor) throws Exception;
     }
 
     /** The records of every page, of which there are two. */
-    static <P, R> List<R> allOf(Fetch<P> fetch, Function<P, List<R>> items, Function<P, String> next) throws ApiException {
+    static <P, R> List<R> allOf(Fetch<P> fetch, Function<P, List<R>> items, Function<P, String> next) throws Exception {
         List<R> all = new ArrayList<>();
         int pages = 0;
         String cursor = null;
@@ -75,11 +74,11 @@ public class PushAndPage {
     }
 
     public static void main(String[] arguments) throws Exception {
-        ApiClient client = new ApiClient().setBasePath(System.getenv("BASE_URL"));
+        ApiClient client = Session.at(System.getenv("BASE_URL"));
         String token = new TokensApi(client)
                 .issueToken("client_credentials", null, System.getenv("CLIENT_ID"), System.getenv("CLIENT_SECRET"))
                 .getAccessToken();
-        client.setAccessToken(token);
+        Session.authorize(client, token);
 
         PushApi push = new PushApi(client);
         for (Accepted accepted : Arrays.asList(
@@ -88,8 +87,12 @@ public class PushAndPage {
                 push.pushGroups(three(PushAndPage::group), null, null, null, null, null, null))) {
             RequestStatus outcome =
                     new RequestsApi(client).getRequest(accepted.getRequestId(), "wait=10", null, null);
-            same(outcome.getStatus().getValue(), "applied");
+            same(outcome.getStatus(), "applied");
             same(outcome.getCounts().getApplied(), 3);
+            for (RecordOutcome one : outcome.getRecords()) {
+                System.out.println("outcome " + one.getOutcome());
+                for (Warning warning : one.getWarnings()) System.out.println("warning " + warning.getCode());
+            }
         }
         System.out.println("pushed");
 

@@ -5,7 +5,7 @@ import os
 from datetime import date
 
 from bellhop_api_client import AuthenticatedClient, Client
-from bellhop_api_client.api.changes import read_changes
+from bellhop_api_client.api.changes import list_changes
 from bellhop_api_client.api.push import push_groups, push_inventories, push_reservations
 from bellhop_api_client.api.records import list_groups, list_inventories, list_reservations
 from bellhop_api_client.api.requests import get_request
@@ -90,7 +90,11 @@ with AuthenticatedClient(base_url=BASE_URL, token=token.access_token) as client:
     for push, made in ((push_inventories, night), (push_reservations, reservation), (push_groups, group)):
         accepted = push.sync(client=client, body=[made(n) for n in EVERY])
         outcome = get_request.sync(accepted.request_id, client=client, prefer="wait=10")
-        assert (outcome.status.value, outcome.counts.applied) == ("applied", 3), outcome
+        assert (outcome.status, outcome.counts.applied) == ("applied", 3), outcome
+        for record in outcome.records:
+            print("outcome", record.outcome)
+            for warning in record.warnings:
+                print("warning", warning.code)
     print("pushed")
 
     nights, inventory_pages = all_of(client, list_inventories)
@@ -104,6 +108,6 @@ with AuthenticatedClient(base_url=BASE_URL, token=token.access_token) as client:
     print("paged")
 
     # The generator knows no NDJSON: the lines of the change feed are the content of the detailed answer.
-    answer = read_changes.sync_detailed(client=client, **HOTEL)
+    answer = list_changes.sync_detailed(client=client, **HOTEL)
     lines = [json.loads(line) for line in answer.content.splitlines()]
     assert [line["type"] for line in lines] == ["change"] * 9 + ["cursor"], lines

@@ -15,10 +15,8 @@ const clientCode, sourceTime = "DEMO", "2026-06-01T08:30:00.123456Z"
 
 var property = os.Getenv("PROPERTY")
 
-func whole(value int32) bellhop.WholeNumber { return bellhop.WholeNumber{Int32: &value} }
-
 func night(number int) bellhop.Inventory {
-	rooms := *bellhop.NewRoomTypeInventory("DLX", whole(40), whole(31))
+	rooms := *bellhop.NewRoomTypeInventory("DLX", 40, 31)
 	made := *bellhop.NewInventory(clientCode, sourceTime, property, fmt.Sprintf("2027-06-0%d", number), []bellhop.RoomTypeInventory{rooms})
 	made.AdditionalProperties = map[string]interface{}{"ownField": "kept"}
 	return made
@@ -27,16 +25,14 @@ func night(number int) bellhop.Inventory {
 func reservation(number int) bellhop.Reservation {
 	stay := *bellhop.NewRoomStay("2027-06-01", "2027-06-03", "DLX")
 	made := *bellhop.NewReservation(clientCode, property, sourceTime, fmt.Sprintf("R-%d", number), "CONFIRMED", []bellhop.RoomStay{stay})
-	isPrimary, sharer := true, "R-9"
-	made.SetPrimarySharer(bellhop.ReservationPrimarySharer{Bool: &isPrimary})
-	made.SetSharers([]bellhop.ReservationSharersInner{{String: &sharer}})
+	made.SetPrimarySharer(true)
+	made.SetSharers([]interface{}{"R-9"})
 	return made
 }
 
 func group(number int) bellhop.Group {
-	block := *bellhop.NewGroupBlock("2027-06-01", "DLX", whole(20))
-	rate := "140.00"
-	block.SetSinglePersonRate(bellhop.Decimal{String: &rate})
+	block := *bellhop.NewGroupBlock("2027-06-01", "DLX", 20)
+	block.SetSinglePersonRate("140.00")
 	return *bellhop.NewGroup(clientCode, property, sourceTime, fmt.Sprintf("G-%d", number), "DEFINITE", "2027-06-01", "2027-06-02", []bellhop.GroupBlock{block})
 }
 
@@ -99,6 +95,12 @@ func main() {
 	for _, id := range ids {
 		status, _, err := client.RequestsAPI.GetRequest(ctx, id).Prefer("wait=10").Execute()
 		same([]interface{}{answered(status, err).GetStatus(), status.Counts.Applied}, []interface{}{"applied", 3})
+		for _, record := range status.Records {
+			fmt.Println("outcome", record.Outcome)
+			for _, warning := range record.Warnings {
+				fmt.Println("warning", warning.Code)
+			}
+		}
 	}
 	fmt.Println("pushed")
 

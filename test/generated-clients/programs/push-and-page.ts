@@ -86,8 +86,12 @@ async function main() {
     await push.pushReservations({ reservation: EVERY.map(reservation) }),
     await push.pushGroups({ group: EVERY.map(group) }),
   ]) {
-    const { status, counts } = await requests.getRequest({ requestId, prefer: "wait=10" });
+    const { status, counts, records } = await requests.getRequest({ requestId, prefer: "wait=10" });
     deepStrictEqual([status, counts.applied], ["applied", 3]);
+    for (const { outcome, warnings } of records) {
+      console.log("outcome", outcome);
+      for (const { code } of warnings) console.log("warning", code);
+    }
   }
   console.log("pushed");
 
