@@ -61,7 +61,7 @@ const WORD_ENDS = /(?<=[a-z])(?=[A-Z])/g;
 const QUOTED_TITLES = /› "[^"]*"(?:, "[^"]*")*/g;
 /** The API field `mended` of a backfill's gaps is published, so it is exempt. */
 const API_FIELDS = /[`".]mended\b[`"]?|\bmended(?=: )/g;
-const API_FIELD_FILES = /backfill|docs\/openapi\.json$|src\/console\/answers\.ts$/;
+const API_FIELD_FILES = /backfill|docs\/openapi(?:\.codegen)?\.json$|src\/console\/answers\.ts$/;
 /** Unpublished measurements and generated files. */
 const LEFT_OUT =
   /^docs\/(?:internal|measurements)|\.(?:webp|svg|png)$|^docs\/decisions\/dependencies|package-lock\.json$/;
