@@ -155,6 +155,23 @@ describe("the document for code generators", () => {
   });
 });
 
+test("times have the format date-time, and no format is an invention of this document", () => {
+  const formats = new Set([...schemasIn(document, "#")].map(([, { format }]) => format));
+  formats.delete(undefined);
+  const registered = [
+    "date",
+    "date-time",
+    "decimal",
+    "int32",
+    "int64",
+    "password",
+    "uri",
+    "uri-reference",
+    "uuid",
+  ];
+  assert.deepEqual([...formats].sort(), registered);
+});
+
 test("operations are named in one way: get and list read, and other verbs do something", () => {
   for (const item of Object.values(document.paths)) {
     for (const [method, { operationId }] of Object.entries(item) as [string, Operation][]) {

@@ -282,7 +282,7 @@ export interface AccessToken {
   scope: string;
 }
 
-/** A UTC time with a trailing Z and up to nine fractional digits, returned as sent. Times are compared by their first six. */
+/** A UTC time with a trailing Z and up to nine fractional digits, returned as sent; the seconds may be omitted. Times are compared by their first six fractional digits. */
 export type Timestamp = string;
 
 /** Rooms of one room type on one date. */

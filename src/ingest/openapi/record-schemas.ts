@@ -42,7 +42,7 @@ const SHARED_TYPES = {
   },
   Timestamp: {
     description:
-      "A UTC time with a trailing Z and up to nine fractional digits, returned as sent. Times are compared by their first six.",
+      "A UTC time with a trailing Z and up to nine fractional digits, returned as sent; the seconds may be omitted. Times are compared by their first six fractional digits.",
     of: ["Inventory", "createDateTime"],
   },
 } as const;
