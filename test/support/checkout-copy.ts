@@ -25,7 +25,7 @@ export async function copyCheckout(directory: string): Promise<CheckoutCopy> {
     .filter(([path, { dev }]) => path !== "" && dev !== true && path.lastIndexOf("node_modules/") === 0)
     .map(([path]) => path)
     .filter((path) => existsSync(join(root, path)));
-  for (const part of ["src", "sql", "package.json", "test/support", ...packages]) {
+  for (const part of ["src", "sql", "package.json", "packages/contract/src", "test/support", ...packages]) {
     await mkdir(dirname(join(directory, part)), { recursive: true });
     // The system's: Node's own copying needs 10 s of CPU for ten thousand files.
     execFileSync("cp", ["-R", join(root, part), join(directory, part)]);
