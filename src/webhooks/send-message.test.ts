@@ -170,6 +170,21 @@ describe("a try ends", () => {
     assert.deepEqual(await resultOf("HTTP/1.1 103 Early Hints\r\n\r\n"), [null, "ECONNRESET"]);
   });
 
+  test("interim responses without end", async () => {
+    const flood = "HTTP/1.1 103 Early Hints\r\n\r\n".repeat(1_000);
+    const server = createServer((socket) =>
+      socket
+        .on("error", () => undefined)
+        .on("drain", () => socket.write(flood))
+        .once("data", () => socket.write(flood)),
+    );
+    await once(server.listen(0, "127.0.0.1"), "listening");
+    const { port } = server.address() as AddressInfo;
+    const { failure } = await sendMessage(outgoing(`http://127.0.0.1:${port}/`), parts({ tryMsMax: 5_000 }));
+    assert.equal(failure, "NoFinalAnswer");
+    server.close();
+  });
+
   test("a name server that does not respond", async () => {
     const resolve: ResolveHost = (_hostname, signal) =>
       new Promise((_, reject) => signal.addEventListener("abort", () => reject(new Error("cancelled"))));

@@ -9,6 +9,8 @@ const TRY_MS_MAX = 15_000;
 /** Response bytes that are read and kept for the delivery log. */
 const ANSWER_BYTES_MAX = 512;
 const ANSWER_HEADER_BYTES_MAX = 8_192;
+/** Interim responses (1xx) that are read: each costs time of the thread, and a receiver could send them without end. */
+const INTERIM_MAX = 8;
 const USER_AGENT = "Bellhop-Webhooks/1";
 
 interface OutgoingTry {
@@ -95,6 +97,11 @@ function post(url: URL, addresses: readonly string[], { headers, body }: Outgoin
     },
   });
   sending.on("error", reject);
+  let interim = 0;
+  sending.on("information", () => {
+    interim += 1;
+    if (interim > INTERIM_MAX) sending.destroy(new SendFailure("NoFinalAnswer"));
+  });
   // A 101 that upgrades the connection is neither a response nor an error.
   sending.on("upgrade", (response, socket) => {
     socket.destroy();
