@@ -150,7 +150,9 @@ async function close(asked: Asked) {
   const backfill = await find(asked);
   return describe(
     asked,
-    await inTurn(asked, backfill, (pool, countRead) => closeBackfill(pool, backfill, acceptGaps, countRead)),
+    await inTurn(asked, backfill, (pool, countRead) =>
+      closeBackfill(pool, backfill, { acceptGaps, countRead }),
+    ),
   );
 }
 

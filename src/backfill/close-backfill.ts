@@ -58,7 +58,13 @@ async function settledRequest(
   return lowestIdFrom(after(watermark));
 }
 
-async function prepare(pool: pg.Pool, backfill: Backfill, acceptGaps: boolean, countRead?: CountRead) {
+/** How to close a backfill. */
+interface Closing {
+  readonly acceptGaps: boolean;
+  readonly countRead?: CountRead;
+}
+
+async function prepare(pool: pg.Pool, backfill: Backfill, { acceptGaps, countRead }: Closing) {
   // A watermark must be read before the snapshot.
   const settled = await settledReceipts(pool, backfill);
   return inSnapshot(pool, async (client) => {
@@ -72,7 +78,8 @@ async function prepare(pool: pg.Pool, backfill: Backfill, acceptGaps: boolean, c
         retryAfterSeconds: RETRY_AFTER_SECONDS,
       });
     const queryContext = await queryContextOf(client, backfill, countedTo, countRead);
-    return { ...(await writeStatement(backfill, queryContext, closedAt, acceptGaps)), closedAt, countedTo };
+    const statement = await writeStatement(backfill, queryContext, { closedAt, acceptGaps });
+    return { ...statement, closedAt, countedTo };
   });
 }
 
@@ -80,12 +87,7 @@ async function prepare(pool: pg.Pool, backfill: Backfill, acceptGaps: boolean, c
  * Closes a client's backfill: writes its statement, signed by the client. A closed one is returned as it is. Throws ServiceError (409):
  * `NotOpen` (abandoned), `NotReady` (not everything is applied), `HasGaps` (without `acceptGaps`).
  */
-export async function closeBackfill(
-  pool: pg.Pool,
-  backfill: Backfill,
-  acceptGaps: boolean,
-  countRead?: CountRead,
-): Promise<Backfill> {
+export async function closeBackfill(pool: pg.Pool, backfill: Backfill, closing: Closing): Promise<Backfill> {
   const { backfillId, clientId, state } = backfill;
   const who = `client:${clientId}`;
   if (state !== "open") return closed(backfill);
@@ -95,13 +97,8 @@ export async function closeBackfill(
       message: "The database is being moved, so batches are not applied. Close the backfill again later.",
       retryAfterSeconds: RETRY_AFTER_SECONDS,
     });
-  const { complete, resources, text, hash, closedAt, countedTo } = await prepare(
-    pool,
-    backfill,
-    acceptGaps,
-    countRead,
-  );
-  if (!complete && !acceptGaps)
+  const { complete, resources, text, hash, closedAt, countedTo } = await prepare(pool, backfill, closing);
+  if (!complete && !closing.acceptGaps)
     throw new ServiceError("bellhop.backfill.HasGaps", {
       message: `Data is missing: ${gapsInWords(resources)}. Send it, or close with acceptGaps.`,
     });
@@ -155,9 +152,9 @@ export async function isReproduced(pool: pg.Pool, backfill: Backfill): Promise<b
   const { endedAt, statement, countedTo, openedAt, manifest } = backfill;
   if (endedAt === null || statement === null || countedTo === null) return null;
   const signed = JSON.parse(statement) as { gapsAccepted: boolean; resources: ResourceStatement[] };
-  const acceptGaps = signed.gapsAccepted;
+  const closing = { closedAt: endedAt, acceptGaps: signed.gapsAccepted };
   const { text, resources } = await inSnapshot(pool, async (client) =>
-    writeStatement(backfill, await queryContextOf(client, backfill, countedTo), endedAt, acceptGaps),
+    writeStatement(backfill, await queryContextOf(client, backfill, countedTo), closing),
   );
   if (text === statement) return true;
   const letters = manifest.resources.map(({ resource }) => letterOf(resource));
@@ -167,8 +164,7 @@ export async function isReproduced(pool: pg.Pool, backfill: Backfill): Promise<b
     const { kinds = [] } = rows.find(({ resource }) => resource === letterOf(of.resource)) ?? {};
     return withSignedFigures(of, signed.resources[at] ?? of, kinds);
   });
-  const closing = { closedAt: endedAt, countedTo, acceptGaps };
-  return stateResources(backfill, before, closing).text === statement ? null : false;
+  return stateResources(backfill, before, { ...closing, countedTo }).text === statement ? null : false;
 }
 
 /** Adds the operator's ($2) signature to the statement of backfill $1, if its hash is $3 and it is not countersigned. */

@@ -60,33 +60,53 @@ export function addBackfillRoutes(scope: FastifyInstance, parts: ConsoleParts): 
   const { pool } = parts.context;
   const listed = ["state", "clientId", "limit", "cursor"];
   type List = Promise<Page<BackfillListItem>>;
-  addQuestion(scope, parts, "read-data", "backfills", listed, async ({ query, operator }): List => {
-    const state = query.word("state", ["open", "closed", "abandoned"]) ?? null;
-    const { limit, start, cursorOf } = pagingOf(parts, "backfills", query, BACKFILL_POSITION);
-    const filter = { clientId: query.code("clientId") ?? null, state, within: operator.scope.keys };
-    const { items, next } = await listBackfills(pool, filter, start, limit);
-    return { items: await itemsOf(parts, items), nextCursor: cursorOf(next) };
-  });
+  addQuestion(
+    scope,
+    parts,
+    { permission: "read-data", path: "backfills", parameters: listed },
+    async ({ query, operator }): List => {
+      const state = query.word("state", ["open", "closed", "abandoned"]) ?? null;
+      const { limit, start, cursorOf } = pagingOf(parts, "backfills", query, BACKFILL_POSITION);
+      const filter = { clientId: query.code("clientId") ?? null, state, within: operator.scope.keys };
+      const { items, next } = await listBackfills(pool, filter, start, limit);
+      return { items: await itemsOf(parts, items), nextCursor: cursorOf(next) };
+    },
+  );
   const one = "backfills/:backfillId";
-  addQuestion(scope, parts, "read-data", one, [], async (asked) =>
+  addQuestion(scope, parts, { permission: "read-data", path: one }, async (asked) =>
     answerOne(parts, await requireOne(parts, asked)),
   );
   type Gaps = Promise<Page<BackfillGap>>;
-  addQuestion(scope, parts, "read-data", `${one}/gaps`, ["limit", "cursor"], async (question): Gaps => {
-    const { query } = question;
-    const backfill = await requireOne(parts, question);
-    const { limit, start, cursorOf } = pagingOf(parts, `gaps/${backfill.backfillId}`, query, GAP_POSITION);
-    return onBackfill(pool, backfill, async ({ client, asked, tally }) => {
-      const { items, next } = await readGaps(client, asked, tally, start, limit);
-      return { items, nextCursor: cursorOf(next) };
-    });
-  });
-  addChange(scope, parts, "sign-backfills", `${one}/sign`, ["hash"], async (form) => {
-    const hash = form.body.requiredText("hash", HASH_CHARACTERS);
-    return answerOne(parts, await countersignBackfill(pool, await requireOne(parts, form), hash, form.who));
-  });
-  addChange(scope, parts, "sign-backfills", `${one}/abandon`, ["why"], async (form) => {
-    const why = form.body.requiredText("why", WHY_CHARACTERS_MAX);
-    return answerOne(parts, await abandonBackfill(pool, await requireOne(parts, form), why, form.who));
-  });
+  addQuestion(
+    scope,
+    parts,
+    { permission: "read-data", path: `${one}/gaps`, parameters: ["limit", "cursor"] },
+    async (question): Gaps => {
+      const { query } = question;
+      const backfill = await requireOne(parts, question);
+      const { limit, start, cursorOf } = pagingOf(parts, `gaps/${backfill.backfillId}`, query, GAP_POSITION);
+      return onBackfill(pool, backfill, async ({ client, asked, tally }) => {
+        const { items, next } = await readGaps(client, asked, tally, start, limit);
+        return { items, nextCursor: cursorOf(next) };
+      });
+    },
+  );
+  addChange(
+    scope,
+    parts,
+    { permission: "sign-backfills", path: `${one}/sign`, fields: ["hash"] },
+    async (form) => {
+      const hash = form.body.requiredText("hash", HASH_CHARACTERS);
+      return answerOne(parts, await countersignBackfill(pool, await requireOne(parts, form), hash, form.who));
+    },
+  );
+  addChange(
+    scope,
+    parts,
+    { permission: "sign-backfills", path: `${one}/abandon`, fields: ["why"] },
+    async (form) => {
+      const why = form.body.requiredText("why", WHY_CHARACTERS_MAX);
+      return answerOne(parts, await abandonBackfill(pool, await requireOne(parts, form), why, form.who));
+    },
+  );
 }

@@ -57,8 +57,7 @@ interface WrittenStatement {
 export async function writeStatement(
   backfill: Backfill,
   queryContext: BackfillQueryContext,
-  closedAt: string,
-  acceptGaps: boolean,
+  { closedAt, acceptGaps }: { readonly closedAt: string; readonly acceptGaps: boolean },
 ): Promise<WrittenStatement> {
   const { client, asked } = queryContext;
   const resources: ResourceStatement[] = [];

@@ -97,35 +97,45 @@ export function addCertificationRoutes(
   const reporting = { ...parts, questions: reports };
   const listed = ["clientId", "state", "limit", "cursor"];
   type List = Promise<Page<CertificationItem>>;
-  addQuestion(scope, parts, "read-data", "certifications", listed, async ({ query, operator }): List => {
-    const state = query.word("state", ["open", "ended"]);
-    const filter = {
-      id: query.code("clientId"),
-      isOpen: state === undefined ? undefined : state === "open",
-      clients: await clientsWithin(pool, operator.scope),
-    };
-    const { limit, start, cursorOf } = pagingOf(parts, "certifications", query, CERTIFICATION_POSITION);
-    const { items, next } = await listCertifications(pool, filter, start, limit);
-    return { items: items.map(itemOf), nextCursor: cursorOf(next) };
-  });
+  addQuestion(
+    scope,
+    parts,
+    { permission: "read-data", path: "certifications", parameters: listed },
+    async ({ query, operator }): List => {
+      const state = query.word("state", ["open", "ended"]);
+      const filter = {
+        id: query.code("clientId"),
+        isOpen: state === undefined ? undefined : state === "open",
+        clients: await clientsWithin(pool, operator.scope),
+      };
+      const { limit, start, cursorOf } = pagingOf(parts, "certifications", query, CERTIFICATION_POSITION);
+      const { items, next } = await listCertifications(pool, filter, start, limit);
+      return { items: items.map(itemOf), nextCursor: cursorOf(next) };
+    },
+  );
   const one = "certifications/:certificationId";
-  addQuestion(scope, reporting, "read-data", one, ["since"], (asked) =>
+  addQuestion(scope, reporting, { permission: "read-data", path: one, parameters: ["since"] }, (asked) =>
     describe(parts, asked, asked.query.timestamp("since")),
   );
-  addQuestion(scope, reporting, "read-data", `${one}/report`, ["since"], async (asked) => {
-    const certification = await requireOne(parts, asked);
-    const report = await reportOf(parts, certification, asked.operator, asked.query.timestamp("since"));
-    const name = `certification-${certification.certificationId}.html`;
-    asked.reply.header("content-disposition", `attachment; filename="${name}"`);
-    return asked.reply.type("text/html; charset=utf-8").send(htmlOf(report));
-  });
+  addQuestion(
+    scope,
+    reporting,
+    { permission: "read-data", path: `${one}/report`, parameters: ["since"] },
+    async (asked) => {
+      const certification = await requireOne(parts, asked);
+      const report = await reportOf(parts, certification, asked.operator, asked.query.timestamp("since"));
+      const name = `certification-${certification.certificationId}.html`;
+      asked.reply.header("content-disposition", `attachment; filename="${name}"`);
+      return asked.reply.type("text/html; charset=utf-8").send(htmlOf(report));
+    },
+  );
   addChange(
     scope,
     reporting,
-    "manage-certifications",
-    "certifications",
-    ["clientId", "property", "days"],
+    { permission: "manage-certifications", path: "certifications", fields: ["clientId", "property", "days"] },
     (form) => start(parts, form),
   );
-  addChange(scope, reporting, "manage-certifications", `${one}/end`, [], (form) => finish(parts, form));
+  addChange(scope, reporting, { permission: "manage-certifications", path: `${one}/end` }, (form) =>
+    finish(parts, form),
+  );
 }

@@ -159,7 +159,7 @@ async function reportedOf(pool: pg.Pool, clientId: string, request: RequestSumma
   const { warned, quarantined, discarded, rejected } = request.counts;
   const reported = new Map<number, ReportedRecord>();
   if (warned + quarantined + discarded + rejected === 0) return reported;
-  for await (const item of listRequestRecords(pool, clientId, request, null, RECORDS_MAX)) {
+  for await (const item of listRequestRecords(pool, clientId, request, { start: null, limit: RECORDS_MAX })) {
     const one = JSON.parse(item.toString("utf8")) as ReportedRecord;
     reported.set(one.index, one);
   }

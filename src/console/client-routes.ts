@@ -98,24 +98,40 @@ function changesOf(body: JsonBody): ClientChanges {
 export function addClientRoutes(scope: FastifyInstance, parts: ConsoleParts): void {
   const { pool } = parts.context;
   const listed = ["search", "limit", "cursor"];
-  addQuestion(scope, parts, "read-clients", "clients", listed, async ({ query, operator }) => {
-    const { limit, start, cursorOf } = pagingOf(parts, "clients", query, CLIENT_POSITION);
-    const filter = { search: query.code("search"), clients: await clientsWithin(pool, operator.scope) };
-    const { items, next } = await listClientPage(pool, filter, start, limit);
-    return { items, nextCursor: cursorOf(next) };
-  });
-  addQuestion(scope, parts, "read-clients", "client-options", [], async () => optionsOf(parts));
-  addQuestion(scope, parts, "read-clients", "clients/:clientId", [], (asked) => describe(parts, asked));
-  addChange(scope, parts, "manage-clients", "clients", CREATE_FIELDS, (form) => create(parts, form));
+  addQuestion(
+    scope,
+    parts,
+    { permission: "read-clients", path: "clients", parameters: listed },
+    async ({ query, operator }) => {
+      const { limit, start, cursorOf } = pagingOf(parts, "clients", query, CLIENT_POSITION);
+      const filter = { search: query.code("search"), clients: await clientsWithin(pool, operator.scope) };
+      const { items, next } = await listClientPage(pool, filter, start, limit);
+      return { items, nextCursor: cursorOf(next) };
+    },
+  );
+  addQuestion(scope, parts, { permission: "read-clients", path: "client-options" }, async () =>
+    optionsOf(parts),
+  );
+  addQuestion(scope, parts, { permission: "read-clients", path: "clients/:clientId" }, (asked) =>
+    describe(parts, asked),
+  );
+  addChange(scope, parts, { permission: "manage-clients", path: "clients", fields: CREATE_FIELDS }, (form) =>
+    create(parts, form),
+  );
   const change = (
     path: string,
     fields: readonly string[],
     work: (admin: AuthAdmin, clientId: string, form: Form) => Promise<unknown>,
   ) =>
-    addChange(scope, parts, "manage-clients", `clients/:clientId/${path}`, fields, async (form) => {
-      const answer = await work(adminOf(parts, form.operator), form.named["clientId"] ?? "", form);
-      return answer ?? describe(parts, form);
-    });
+    addChange(
+      scope,
+      parts,
+      { permission: "manage-clients", path: `clients/:clientId/${path}`, fields },
+      async (form) => {
+        const answer = await work(adminOf(parts, form.operator), form.named["clientId"] ?? "", form);
+        return answer ?? describe(parts, form);
+      },
+    );
   change("rotate", ["overlapSeconds", "expiresSeconds"], (admin, clientId, { body }) => {
     const [overlapSeconds, expiresSeconds] = [body.count("overlapSeconds"), body.count("expiresSeconds")];
     return rotateSecret(admin, clientId, { overlapSeconds, expiresSeconds });
@@ -139,7 +155,7 @@ export function addClientRoutes(scope: FastifyInstance, parts: ConsoleParts): vo
 /** Adds the audit log's route. */
 export function addAuditRoutes(scope: FastifyInstance, parts: ConsoleParts): void {
   const parameters = ["clientId", "who", "what", "from", "to", "limit", "cursor"];
-  addQuestion(scope, parts, "read-audit", "audit", parameters, async (asked) => {
+  addQuestion(scope, parts, { permission: "read-audit", path: "audit", parameters }, async (asked) => {
     const page = pagingOf(parts, "audit", asked.query, AUDIT_POSITION);
     const { items, next } = await listAudit(parts.context.pool, asked, page);
     return { items, nextCursor: page.cursorOf(next) };

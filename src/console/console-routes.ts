@@ -56,13 +56,17 @@ export function pagingOf(
   return readPaging(context, { clientId: "console", path, filters: query.question() }, page, shape);
 }
 
+/** A console route: its path below the console's API, and the permission that it requires. */
+interface RoutePlace {
+  readonly permission: Permission;
+  readonly path: string;
+}
+
 /** Adds a GET route for operators with the permission, with limited concurrency. */
 export function addQuestion(
   scope: FastifyInstance,
   parts: ConsoleParts,
-  permission: Permission,
-  path: string,
-  parameters: readonly string[],
+  { permission, path, parameters = [] }: RoutePlace & { readonly parameters?: readonly string[] },
   answer: (asked: Asked) => Promise<unknown>,
 ): void {
   scope.get(`${CONSOLE_API}/${path}`, { config: { permission } }, async (request, reply) => {
@@ -84,9 +88,7 @@ export function addQuestion(
 export function addChange<Changed>(
   scope: FastifyInstance,
   parts: ConsoleParts,
-  permission: Permission,
-  path: string,
-  fields: readonly string[],
+  { permission, path, fields = [] }: RoutePlace & { readonly fields?: readonly string[] },
   change: (form: Form) => Promise<Changed>,
   afterwards?: (form: Form, changed: Changed) => Promise<void>,
 ): void {

@@ -37,7 +37,7 @@ export async function sessionOf(
   const id = cookie === undefined ? undefined : readCookie(request.headers.cookie, cookie.name);
   if (id === undefined) return undefined;
   const isActive = !POLLED.has(request.routeOptions.url ?? "");
-  return findSession(parts.context.pool, id, isActive);
+  return findSession(parts.context.pool, id, { isActive });
 }
 
 declare module "fastify" {

@@ -3,6 +3,7 @@ import type { OperatorPasswordAnswer } from "../identity/console-answers.ts";
 import {
   createOperator,
   disableOperator,
+  enableOperator,
   type OperatorAdmin,
   operatorsWithin,
   removeOperator,
@@ -29,31 +30,41 @@ export function addOperatorRoutes(scope: FastifyInstance, parts: ConsoleParts): 
     items: (await operatorsWithin(pool, operator.scope)).map(({ passwordChangedAt: _, ...one }) => one),
     roles: ROLES,
   });
-  addQuestion(scope, parts, "manage-operators", "operators", [], describe);
+  addQuestion(scope, parts, { permission: "manage-operators", path: "operators" }, describe);
   const createFields = ["name", "role", "grants", "email"];
-  addChange(scope, parts, "manage-operators", "operators", createFields, async (form) => {
-    const name = form.body.requiredText("name", NAME_CHARACTERS_MAX);
-    const role = readRole(form.body.requiredText("role"));
-    const email = form.body.text("email", EMAIL_CHARACTERS_MAX);
-    const password = email === undefined ? newPassword() : null;
-    const rights = { role, grants: form.body.texts("grants") ?? [], email };
-    await createOperator({ pool, who: form.who, hashing }, name, password ?? undefined, rights);
-    return { name, password } satisfies OperatorPasswordAnswer;
-  });
+  addChange(
+    scope,
+    parts,
+    { permission: "manage-operators", path: "operators", fields: createFields },
+    async (form) => {
+      const name = form.body.requiredText("name", NAME_CHARACTERS_MAX);
+      const role = readRole(form.body.requiredText("role"));
+      const email = form.body.text("email", EMAIL_CHARACTERS_MAX);
+      const password = email === undefined ? newPassword() : null;
+      const rights = { role, grants: form.body.texts("grants") ?? [], email };
+      await createOperator({ pool, who: form.who, hashing }, name, password ?? undefined, rights);
+      return { name, password } satisfies OperatorPasswordAnswer;
+    },
+  );
   /** A change of another operator. Admins cannot change their own account, so they cannot lock themselves out. */
   const change = (
     verb: string,
     fields: readonly string[],
     work: (admin: OperatorAdmin, name: string, form: Form) => Promise<unknown>,
   ) =>
-    addChange(scope, parts, "manage-operators", `operators/:name/${verb}`, fields, async (form) => {
-      const { name = "" } = form.named;
-      if (name === form.operator.name)
-        throw new ConsoleError("bellhop.console.Conflict", {
-          message: "You cannot change your own account here. Ask another admin, or use `bellhop operator`.",
-        });
-      return (await work({ pool, who: form.who, hashing }, name, form)) ?? describe(form);
-    });
+    addChange(
+      scope,
+      parts,
+      { permission: "manage-operators", path: `operators/:name/${verb}`, fields },
+      async (form) => {
+        const { name = "" } = form.named;
+        if (name === form.operator.name)
+          throw new ConsoleError("bellhop.console.Conflict", {
+            message: "You cannot change your own account here. Ask another admin, or use `bellhop operator`.",
+          });
+        return (await work({ pool, who: form.who, hashing }, name, form)) ?? describe(form);
+      },
+    );
   change("set", ["role", "grants", "shown"], (admin, name, { body }) => {
     const role = body.text("role");
     const rights = { role: role === undefined ? undefined : readRole(role), grants: body.texts("grants") };
@@ -64,8 +75,8 @@ export function addOperatorRoutes(scope: FastifyInstance, parts: ConsoleParts): 
     await setOperatorPassword(admin, name, password);
     return { name, password };
   });
-  change("disable", [], (admin, name) => disableOperator(admin, name, true));
-  change("enable", [], (admin, name) => disableOperator(admin, name, false));
+  change("disable", [], disableOperator);
+  change("enable", [], enableOperator);
   change("remove", [], removeOperator);
   change("reset-totp", [], (admin, name) => resetTotp(admin, name));
   change("account", ["email"], (admin, name, { body }) =>

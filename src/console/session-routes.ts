@@ -93,14 +93,17 @@ export function addSessionRoutes(scope: FastifyInstance, parts: ConsoleParts, ve
     { config: { permission: "public" }, onRequest: async (request) => requireOwnOrigin(parts, request) },
     (request, reply) => answerLogin(parts, version, request, reply),
   );
-  addChange(scope, parts, "own-account", "logout", [], async ({ operator, who, reply }) => {
+  addChange(scope, parts, { permission: "own-account", path: "logout" }, async ({ operator, who, reply }) => {
     await closeSession(parts.context.pool, operator.id);
     await recordAudit(parts.context.pool, { who, what: "log-out" });
     reply.header("set-cookie", endedCookieOf(requireCookie(parts)));
     return undefined;
   });
-  addChange(scope, parts, "own-account", "password", ["current", "password"], (form) =>
-    changePassword(parts, version, form),
+  addChange(
+    scope,
+    parts,
+    { permission: "own-account", path: "password", fields: ["current", "password"] },
+    (form) => changePassword(parts, version, form),
   );
   addTotpRoutes(scope, parts);
   addSignOnRoutes(scope, parts);
@@ -109,16 +112,19 @@ export function addSessionRoutes(scope: FastifyInstance, parts: ConsoleParts, ve
 /** Adds the routes for the second factor of a local password. */
 function addTotpRoutes(scope: FastifyInstance, parts: ConsoleParts): void {
   const { login } = parts;
-  addChange(scope, parts, "own-account", "totp/begin", ["current"], async (form): Promise<TotpAnswer> => {
-    await requirePassword(parts, form);
-    return beginTotp(login, form.operator.name);
-  });
   addChange(
     scope,
     parts,
-    "own-account",
-    "totp/confirm",
-    ["code"],
+    { permission: "own-account", path: "totp/begin", fields: ["current"] },
+    async (form): Promise<TotpAnswer> => {
+      await requirePassword(parts, form);
+      return beginTotp(login, form.operator.name);
+    },
+  );
+  addChange(
+    scope,
+    parts,
+    { permission: "own-account", path: "totp/confirm", fields: ["code"] },
     async (form): Promise<TotpConfirmedAnswer> => {
       const { name } = form.operator;
       requireAttempt(login.limiter.takeCode(name));
@@ -131,9 +137,7 @@ function addTotpRoutes(scope: FastifyInstance, parts: ConsoleParts): void {
   addChange(
     scope,
     parts,
-    "own-account",
-    "totp/disable",
-    ["code"],
+    { permission: "own-account", path: "totp/disable", fields: ["code"] },
     async ({ body, operator, who, request }) => {
       const { pool, clientAddress } = parts.context;
       const code = body.requiredText("code", CODE_CHARACTERS_MAX);

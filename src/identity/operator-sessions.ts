@@ -73,7 +73,7 @@ export async function openSession(
   const id = randomBytes(32).toString("base64url");
   const bounds = [SESSION_SECONDS, SESSIONS_OF_OPERATOR_MAX];
   await pool.query({ ...OPEN, values: [digestOf(id), name, ...bounds, passwordHash, hasTotp, subject] });
-  return findSession(pool, id, false);
+  return findSession(pool, id, { isActive: false });
 }
 
 /**
@@ -84,7 +84,7 @@ export async function openSession(
 export async function findSession(
   pool: Pool,
   id: string,
-  isActive: boolean,
+  { isActive }: { readonly isActive: boolean },
 ): Promise<OperatorSession | undefined> {
   if (!SESSION_ID_SHAPE.test(id)) return undefined;
   const digest = digestOf(id);

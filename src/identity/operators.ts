@@ -274,14 +274,16 @@ export async function setOperatorPassword(
   await changeOperator(admin, name, { ...change, endsSessions: true, except });
 }
 
-/** Disables an operator and ends all sessions at once, or enables the operator again. */
-export function disableOperator(admin: OperatorAdmin, name: string, disabled: boolean): Promise<void> {
-  return changeOperator(admin, name, {
-    what: disabled ? "disable-operator" : "enable-operator",
-    statement: DISABLE,
-    values: [disabled],
-    endsSessions: disabled,
-  });
+/** Disables an operator and ends all sessions at once. */
+export function disableOperator(admin: OperatorAdmin, name: string): Promise<void> {
+  const change = { what: "disable-operator", statement: DISABLE, values: [true] };
+  return changeOperator(admin, name, { ...change, endsSessions: true });
+}
+
+/** Enables an operator again. */
+export function enableOperator(admin: OperatorAdmin, name: string): Promise<void> {
+  const change = { what: "enable-operator", statement: DISABLE, values: [false] };
+  return changeOperator(admin, name, { ...change, endsSessions: false });
 }
 
 /** Operators take turns, and client networks at logins. Throws SemaphoreFull. */

@@ -84,12 +84,17 @@ export function addIntakeRoutes(scope: FastifyInstance, parts: ConsoleParts): vo
     meters.set(name, meter);
     return meter;
   };
-  addQuestion(scope, parts, "read-data", "intake", ["range"], async (asked): Promise<IntakeAnswer> => {
-    const { query, operator } = asked;
-    const range = query.word("range", INTAKE_RANGES) ?? "hour";
-    const { items } = await listRequestsOfAll(pool, operator.scope, null, ANY_REQUEST, null, LAST_BATCHES);
-    return { ...(await apartFromReader(() => meterOf(operator.scope).look(range))), lastBatches: items };
-  });
+  addQuestion(
+    scope,
+    parts,
+    { permission: "read-data", path: "intake", parameters: ["range"] },
+    async (asked): Promise<IntakeAnswer> => {
+      const { query, operator } = asked;
+      const range = query.word("range", INTAKE_RANGES) ?? "hour";
+      const { items } = await listRequestsOfAll(pool, operator.scope, null, ANY_REQUEST, null, LAST_BATCHES);
+      return { ...(await apartFromReader(() => meterOf(operator.scope).look(range))), lastBatches: items };
+    },
+  );
 }
 
 const NIGHTS_MAX = 800;
@@ -157,21 +162,22 @@ async function answerPortfolioQuestion(
 export function addPropertyRoutes(scope: FastifyInstance, parts: ConsoleParts): void {
   const { pool } = parts.context;
   const listed = ["nights", "search", "city", "attention", "sort", "order", "limit", "cursor"];
-  addQuestion(scope, parts, "read-data", "portfolio", listed, (asked) =>
+  addQuestion(scope, parts, { permission: "read-data", path: "portfolio", parameters: listed }, (asked) =>
     answerPortfolioQuestion(parts, asked),
   );
   addQuestion(
     scope,
     parts,
-    "read-data",
-    "client-codes",
-    [],
+    { permission: "read-data", path: "client-codes" },
     async ({ operator }): Promise<ClientCodesAnswer> => ({
       items: await listClientCodes(pool, operator.scope),
     }),
   );
-  addQuestion(scope, parts, "read-data", "calendar", ["clientCode", "propertyCode", "from", "to"], (asked) =>
-    answerCalendar(parts, asked),
+  addQuestion(
+    scope,
+    parts,
+    { permission: "read-data", path: "calendar", parameters: ["clientCode", "propertyCode", "from", "to"] },
+    (asked) => answerCalendar(parts, asked),
   );
 }
 
@@ -181,22 +187,32 @@ const ATTENTION_KEPT_MS = 5_000;
 /** The search, and the warnings shown in the navigation. */
 export function addShellRoutes(scope: FastifyInstance, parts: ConsoleParts): void {
   const { pool } = parts.context;
-  addQuestion(scope, parts, "read-data", "search", ["text", "of"], (asked): Promise<SearchAnswer> => {
-    const { query, operator } = asked;
-    const text = query.code("text");
-    return query.word("of", ["properties"]) === undefined && text !== undefined
-      ? search(pool, operator, text)
-      : searchAmongProperties(pool, operator, text ?? "");
-  });
+  addQuestion(
+    scope,
+    parts,
+    { permission: "read-data", path: "search", parameters: ["text", "of"] },
+    (asked): Promise<SearchAnswer> => {
+      const { query, operator } = asked;
+      const text = query.code("text");
+      return query.word("of", ["properties"]) === undefined && text !== undefined
+        ? search(pool, operator, text)
+        : searchAmongProperties(pool, operator, text ?? "");
+    },
+  );
   const kept = new BoundedMap<string, { readonly atMs: number; readonly answer: AttentionAnswer }>(
     METERS_MAX,
   );
-  addQuestion(scope, parts, "read-data", "attention", [], async ({ operator }): Promise<AttentionAnswer> => {
-    const name = JSON.stringify(operator.scope.keys);
-    const before = kept.get(name);
-    if (before !== undefined && performance.now() - before.atMs < ATTENTION_KEPT_MS) return before.answer;
-    const answer = await readAttention(pool, operator.scope);
-    kept.set(name, { atMs: performance.now(), answer });
-    return answer;
-  });
+  addQuestion(
+    scope,
+    parts,
+    { permission: "read-data", path: "attention" },
+    async ({ operator }): Promise<AttentionAnswer> => {
+      const name = JSON.stringify(operator.scope.keys);
+      const before = kept.get(name);
+      if (before !== undefined && performance.now() - before.atMs < ATTENTION_KEPT_MS) return before.answer;
+      const answer = await readAttention(pool, operator.scope);
+      kept.set(name, { atMs: performance.now(), answer });
+      return answer;
+    },
+  );
 }

@@ -10,6 +10,7 @@ import {
   isKey,
   isUuid,
   type ListPage,
+  type PageRange,
   type Position,
   type PositionShape,
 } from "../platform/http/position.ts";
@@ -149,14 +150,18 @@ export const HISTORY_POSITION: PositionShape = [
 
 const FIRST_VERSION: Position = ["-infinity", ID_LOWEST, -1];
 
+/** A record of a property. */
+export interface RecordName {
+  readonly resource: ResourceLetter;
+  readonly key: string;
+}
+
 /** The versions of one page without their payloads, oldest first by source time and receipt. */
 export async function findVersions(
   pool: pg.Pool,
   property: Property,
-  resource: ResourceLetter,
-  key: string,
-  start: Position | null,
-  limit: number,
+  { resource, key }: RecordName,
+  { start, limit }: PageRange,
 ): Promise<ListPage<HistoryRow>> {
   const values = [property.bucket, property.propertyId, key, ...(start ?? FIRST_VERSION), limit + 1];
   const { rows } = await pool.query<HistoryRow>({ ...readHistory[resource], values });
@@ -167,22 +172,20 @@ export async function findVersions(
 export async function* listHistory(
   pool: pg.Pool,
   property: Property,
-  resource: ResourceLetter,
-  key: string,
-  start: Position | null,
-  limit: number,
+  record: RecordName,
+  page: PageRange,
 ): AsyncGenerator<Buffer, Position | null> {
-  const { items, next } = await findVersions(pool, property, resource, key, start, limit);
+  const { items, next } = await findVersions(pool, property, record, page);
   const { bucket } = property;
   const pointers = items.map(({ requestId, index }) => ({ bucket, requestId, index }));
   let at = 0;
-  for await (const record of loadRecords(pool, pointers)) {
+  for await (const bytes of loadRecords(pool, pointers)) {
     const { sourceTime, requestId, index, outcome } = items[at] as HistoryRow;
     at += 1;
-    if (isNoLongerKept(record)) continue;
+    if (isNoLongerKept(bytes)) continue;
     const receivedAt = isoOfMicroseconds(microsecondsOf(requestId));
     const head = JSON.stringify({ sourceTime, receivedAt, requestId, index, outcome: outcomeName(outcome) });
-    yield Buffer.concat([Buffer.from(`${head.slice(0, -1)},"record":`), record, Buffer.from("}")]);
+    yield Buffer.concat([Buffer.from(`${head.slice(0, -1)},"record":`), bytes, Buffer.from("}")]);
   }
   return next;
 }

@@ -3,7 +3,13 @@ import type { Resource } from "#contract/resource.ts";
 import { BodyLayout } from "../ingest/log/body-layout.ts";
 import { queryEachBucket } from "../platform/db/dialect.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
-import { firstOf, isIndex, type Position, type PositionShape } from "../platform/http/position.ts";
+import {
+  firstOf,
+  isIndex,
+  type PageRange,
+  type Position,
+  type PositionShape,
+} from "../platform/http/position.ts";
 import type { RecordNotice } from "./console/answers.ts";
 import { loadRecords } from "./load-records.ts";
 import { KEY_OF } from "./openapi/read-parameters.ts";
@@ -159,11 +165,16 @@ async function detailsOf(
   return new Map(rows.map((row) => [row.index, row]));
 }
 
+/** A request, and the resource of its records. */
+interface NamedRequest {
+  readonly requestId: string;
+  readonly resource: Resource;
+}
+
 async function* itemsOf(
   pool: pg.Pool,
   clientId: string,
-  requestId: string,
-  resource: Resource,
+  { requestId, resource }: NamedRequest,
   records: readonly RecordOfRequest[],
   { outcome: wanted, within }: RequestRecordFilter,
 ): AsyncGenerator<Buffer, void> {
@@ -205,21 +216,19 @@ function mayHave(record: RecordOfRequest, outcome: Outcome | undefined): boolean
 export async function* listRequestRecords(
   pool: pg.Pool,
   clientId: string,
-  request: { readonly requestId: string; readonly resource: Resource },
-  start: Position | null,
-  limit: number,
+  request: NamedRequest,
+  { start, limit }: PageRange,
   filter: RequestRecordFilter = { which: "notable" },
 ): AsyncGenerator<Buffer, Position | null> {
-  const { requestId, resource } = request;
   const [last = -1] = start ?? [];
   const { which, outcome, index } = filter;
-  const rest = (await findRecordsOf(pool, clientId, requestId, which)).filter(
+  const rest = (await findRecordsOf(pool, clientId, request.requestId, which)).filter(
     (record) =>
       record.index > Number(last) && (index ?? record.index) === record.index && mayHave(record, outcome),
   );
   const { items: page, next } = firstOf(rest, limit, (record) => [record.index]);
   for (let at = 0; at < page.length; at += RECORDS_AT_ONCE) {
-    yield* itemsOf(pool, clientId, requestId, resource, page.slice(at, at + RECORDS_AT_ONCE), filter);
+    yield* itemsOf(pool, clientId, request, page.slice(at, at + RECORDS_AT_ONCE), filter);
   }
   return next;
 }

@@ -85,7 +85,13 @@ export async function confineRequest(
   if (records === summary.counts.records) return found;
   budget.left -= records * DETAILS_BYTES;
   const counts = { ...NO_RECORDS, records };
-  const listed = listRequestRecords(pool, clientId, summary, null, all.length, { which: "all", within });
+  const listed = listRequestRecords(
+    pool,
+    clientId,
+    summary,
+    { start: null, limit: all.length },
+    { which: "all", within },
+  );
   for await (const item of listed) {
     const { outcome, warnings } = JSON.parse(item.toString("utf8")) as ListedRecord;
     counts[outcome] += 1;

@@ -110,7 +110,7 @@ function readHistoryQuestion(context: ReadContext, resource: Resource, request: 
   return {
     codes: parameters.codes,
     paging,
-    list: (property) => listHistory(context.pool, property, letter, key, paging.start, paging.limit),
+    list: (property) => listHistory(context.pool, property, { resource: letter, key }, paging),
     past: letter,
   };
 }
@@ -180,8 +180,7 @@ async function answerOne({ context, wait, request, reply }: Call) {
   });
   if (applied !== null) reply.header("preference-applied", applied);
   const summary = JSON.stringify(found.summary);
-  const { start, limit } = paging;
-  return sendPage(reply, listRequestRecords(context.pool, clientId, found.summary, start, limit), {
+  return sendPage(reply, listRequestRecords(context.pool, clientId, found.summary, paging), {
     head: `${summary.slice(0, -1)},"records":[`,
     tail: tailOf(paging),
     authorizeAgain: () => authorizeReadAgain(context, request),

@@ -110,38 +110,59 @@ export function addSettingsRoutes(
   scope: FastifyInstance,
   parts: ConsoleParts<{ readonly questions: pg.Pool }>,
 ): void {
-  addQuestion(scope, parts, "read-data", "settings", ["clientCode", "propertyCode"], async (asked) => {
-    const { query, operator } = asked;
-    const clientCode = query.requiredCode("clientCode");
-    const propertyCode = query.code("propertyCode") ?? null;
-    // A client code's settings apply to each of its properties.
-    if (propertyCode !== null || !operator.scope.touches(clientCode))
-      requireInScope(operator, clientCode, propertyCode);
-    return describeSettings(parts, clientCode, propertyCode);
-  });
+  addQuestion(
+    scope,
+    parts,
+    { permission: "read-data", path: "settings", parameters: ["clientCode", "propertyCode"] },
+    async (asked) => {
+      const { query, operator } = asked;
+      const clientCode = query.requiredCode("clientCode");
+      const propertyCode = query.code("propertyCode") ?? null;
+      // A client code's settings apply to each of its properties.
+      if (propertyCode !== null || !operator.scope.touches(clientCode))
+        requireInScope(operator, clientCode, propertyCode);
+      return describeSettings(parts, clientCode, propertyCode);
+    },
+  );
   const listed = ["clientCode", "by", "limit", "cursor"];
-  addQuestion(scope, parts, "read-data", "statuses", listed, async ({ query, operator }) => {
-    const clientCode = query.requiredCode("clientCode");
-    requireInScope(operator, clientCode, null);
-    const paging = pagingOf(parts, "statuses", query, STATUS_POSITION);
-    return describeStatuses(parts, clientCode, { by: query.word("by", ["unmapped"]), paging });
-  });
+  addQuestion(
+    scope,
+    parts,
+    { permission: "read-data", path: "statuses", parameters: listed },
+    async ({ query, operator }) => {
+      const clientCode = query.requiredCode("clientCode");
+      requireInScope(operator, clientCode, null);
+      const paging = pagingOf(parts, "statuses", query, STATUS_POSITION);
+      return describeStatuses(parts, clientCode, { by: query.word("by", ["unmapped"]), paging });
+    },
+  );
   const foreseen = ["clientCode", "resource", "status"];
-  addQuestion(scope, parts, "change-settings", "statuses/foresee", foreseen, async ({ query, operator }) => {
-    const clientCode = query.requiredCode("clientCode");
-    requireInScope(operator, clientCode, null);
-    const resource = query.word("resource", ["reservations", "groups"]) ?? "reservations";
-    const of = { clientCode, resource, status: query.requiredCode("status") };
-    return previewMapping(parts.context.questions, of);
-  });
+  addQuestion(
+    scope,
+    parts,
+    { permission: "change-settings", path: "statuses/foresee", parameters: foreseen },
+    async ({ query, operator }) => {
+      const clientCode = query.requiredCode("clientCode");
+      requireInScope(operator, clientCode, null);
+      const resource = query.word("resource", ["reservations", "groups"]) ?? "reservations";
+      const of = { clientCode, resource, status: query.requiredCode("status") };
+      return previewMapping(parts.context.questions, of);
+    },
+  );
   for (const kind of ["set", "unset"] as const) {
     const setting = ["clientCode", "propertyCode", "name", ...(kind === "set" ? ["value"] : [])];
-    addChange(scope, parts, "change-settings", `settings/${kind}`, setting, (form) =>
-      answerSetting(parts, kind, form),
+    addChange(
+      scope,
+      parts,
+      { permission: "change-settings", path: `settings/${kind}`, fields: setting },
+      (form) => answerSetting(parts, kind, form),
     );
     const status = ["clientCode", "resource", "status", ...(kind === "set" ? ["deducts"] : [])];
-    addChange(scope, parts, "change-settings", `statuses/${kind}`, status, (form) =>
-      answerStatus(parts, kind, form),
+    addChange(
+      scope,
+      parts,
+      { permission: "change-settings", path: `statuses/${kind}`, fields: status },
+      (form) => answerStatus(parts, kind, form),
     );
   }
 }

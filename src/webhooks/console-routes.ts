@@ -57,27 +57,40 @@ async function rotate(admin: WebhookAdmin, { body }: Form, endpointId: string) {
 /** Adds the console's equivalents of the `bellhop webhook` commands, and the delivery logs. `rules`: where webhooks may be sent. */
 export function addWebhookRoutes(scope: FastifyInstance, parts: ConsoleParts, rules: AddressRules): void {
   const { pool } = parts.context;
-  addQuestion(scope, parts, "manage-webhooks", "webhooks", ["clientId"], async ({ query, operator }) => ({
-    items: await listEndpoints(
-      pool,
-      query.code("clientId") ?? null,
-      await clientsWithin(pool, operator.scope),
-    ),
-  }));
-  addQuestion(scope, parts, "manage-webhooks", "webhooks/:endpointId", [], ({ named, operator }) =>
-    describe(pool, operator, named["endpointId"] ?? ""),
+  addQuestion(
+    scope,
+    parts,
+    { permission: "manage-webhooks", path: "webhooks", parameters: ["clientId"] },
+    async ({ query, operator }) => ({
+      items: await listEndpoints(
+        pool,
+        query.code("clientId") ?? null,
+        await clientsWithin(pool, operator.scope),
+      ),
+    }),
+  );
+  addQuestion(
+    scope,
+    parts,
+    { permission: "manage-webhooks", path: "webhooks/:endpointId" },
+    ({ named, operator }) => describe(pool, operator, named["endpointId"] ?? ""),
   );
   const add = (
     path: string,
     fields: readonly string[],
     work: (admin: WebhookAdmin, form: Form, endpointId: string) => Promise<unknown>,
   ) =>
-    addChange(scope, parts, "manage-webhooks", `webhooks${path}`, fields, async (form) => {
-      const { cipher } = parts.internals;
-      const { scope: within } = form.operator;
-      const admin = { pool, who: form.who, clientId: null, scope: within, cipher, rules };
-      return work(admin, form, form.named["endpointId"] ?? "");
-    });
+    addChange(
+      scope,
+      parts,
+      { permission: "manage-webhooks", path: `webhooks${path}`, fields },
+      async (form) => {
+        const { cipher } = parts.internals;
+        const { scope: within } = form.operator;
+        const admin = { pool, who: form.who, clientId: null, scope: within, cipher, rules };
+        return work(admin, form, form.named["endpointId"] ?? "");
+      },
+    );
   /** A change that answers with the updated endpoint. */
   const change = (verb: string, fields: readonly string[], work: Parameters<typeof add>[2]) =>
     add(`/:endpointId/${verb}`, fields, async (admin, form, endpointId) => {

@@ -388,10 +388,12 @@ describe("a batch that its backfill does not include", () => {
     const one = await stale();
     const abandoned = await abandonBackfill(pool, one, "first", "client:one");
     assert.deepEqual(await abandonBackfill(pool, one, "second", "client:two"), abandoned);
-    await assert.rejects(closeBackfill(pool, one, true), { code: "bellhop.backfill.NotOpen" });
+    await assert.rejects(closeBackfill(pool, one, { acceptGaps: true }), {
+      code: "bellhop.backfill.NotOpen",
+    });
     const other = await stale();
-    const closed = await closeBackfill(pool, other, true);
-    assert.deepEqual(await closeBackfill(pool, other, true), closed);
+    const closed = await closeBackfill(pool, other, { acceptGaps: true });
+    assert.deepEqual(await closeBackfill(pool, other, { acceptGaps: true }), closed);
     await assert.rejects(abandonBackfill(pool, other, "late", "client:two"), BackfillRefusal);
   });
 

@@ -3,7 +3,12 @@ import { after, before, describe, test } from "node:test";
 import type { SessionAnswer } from "../../src/console/session-answers.ts";
 import { logIn as checkLogin } from "../../src/identity/login.ts";
 import { createLoginLimiter } from "../../src/identity/login-limiter.ts";
-import { createOperator, disableOperator, setOperatorPassword } from "../../src/identity/operators.ts";
+import {
+  createOperator,
+  disableOperator,
+  enableOperator,
+  setOperatorPassword,
+} from "../../src/identity/operators.ts";
 import { permissionsOf } from "../../src/identity/roles.ts";
 import { createSecretCipher } from "../../src/platform/crypto/secret-cipher.ts";
 import { Semaphore } from "../../src/platform/runtime/semaphore.ts";
@@ -88,7 +93,7 @@ describe("logging in to the console", () => {
 
   test("an unknown name, a wrong password and a disabled operator are refused in the same words", async () => {
     await addOperator(service, "gone");
-    await disableOperator(admin(), "gone", true);
+    await disableOperator(admin(), "gone");
     await addOperator(service, "berta");
     const answers = [
       await postLogin(service, { name: "nobody", password: PASSWORD }),
@@ -135,7 +140,7 @@ describe("logging in to the console", () => {
     };
     const other = () => setOperatorPassword(admin(), "mid-change", "another horse battery");
     await assert.rejects(whileChecked("mid-change", other), { code: "bellhop.console.LoginFailed" });
-    const disable = () => disableOperator(admin(), "mid-disabled", true);
+    const disable = () => disableOperator(admin(), "mid-disabled");
     await assert.rejects(whileChecked("mid-disabled", disable), { code: "bellhop.console.LoginFailed" });
     const { rows } = await pool.query(
       "select from bellhop.operator_session where operator_name like 'mid-%'",
@@ -240,9 +245,9 @@ describe("a session", () => {
     assert.equal((await second.get("audit")).status, 401);
 
     const third = await logIn(service, "carla");
-    await disableOperator(admin(), "carla", true);
+    await disableOperator(admin(), "carla");
     assert.equal((await third.get("audit")).status, 401);
-    await disableOperator(admin(), "carla", false);
+    await enableOperator(admin(), "carla");
     assert.equal((await third.get("audit")).status, 401);
   });
 

@@ -121,7 +121,10 @@ test("at most 10,000 violations of a batch are stored, then one per record, and 
   });
   const request = { requestId, resource: "inventories" } as const;
   const listed: { violations: object[]; violationTotal: number }[] = [];
-  for await (const item of listRequestRecords(counted, service.client.clientId, request, null, 1_000))
+  for await (const item of listRequestRecords(counted, service.client.clientId, request, {
+    start: null,
+    limit: 1_000,
+  }))
     listed.push(JSON.parse(item.toString()));
   assert.equal(listed.length, 1_000);
   assert.ok(

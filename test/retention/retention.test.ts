@@ -239,7 +239,12 @@ describe("retention", () => {
     assert.deepEqual(await payloadsOf([{ requestId: idOf("gone"), index: 0 }]), ["null"]);
     const property = await findProperty(bench.database.pool, "ACME", "LON01");
     assert.ok(property);
-    const { items } = await readRecordHistory(bench.database.pool, property, "r", "R1", null, 10);
+    const { items } = await readRecordHistory(
+      bench.database.pool,
+      property,
+      { resource: "r", key: "R1" },
+      { start: null, limit: 10 },
+    );
     assert.deepEqual(
       items.map(({ payload, changeTotal }) => [payload?.text.includes("new") ?? null, changeTotal]),
       [
@@ -271,7 +276,12 @@ describe("retention", () => {
     const property = await findProperty(bench.database.pool, "ACME", "LON01");
     assert.ok(property !== undefined);
     const channels: unknown[] = [];
-    for await (const item of listHistory(bench.database.pool, property, "r", "R1", null, 100))
+    for await (const item of listHistory(
+      bench.database.pool,
+      property,
+      { resource: "r", key: "R1" },
+      { start: null, limit: 100 },
+    ))
       channels.push((JSON.parse(item.toString()) as { record: { channel: string } }).record.channel);
     assert.deepEqual(channels, ["new"]);
     const knownFrom = await readKnownFrom(bench.database.pool, "ACME", "r");

@@ -15,6 +15,7 @@ import { UsageError } from "../../platform/errors/operator-error.ts";
 import {
   createOperator,
   disableOperator,
+  enableOperator,
   listOperators,
   type OperatorAdmin,
   type OperatorSummary,
@@ -159,14 +160,14 @@ const list = verb({
   },
 });
 
-function switchVerb(name: string, isDisabled: boolean, summary: string, done: string): Verb {
+function switchVerb(name: string, change: typeof disableOperator, summary: string, done: string): Verb {
   return verb({
     summary,
     args: { name: NAME },
     examples: [`operator ${name} anna`],
     json: NAME_JSON,
     async database({ name: operator }, admin, { output }) {
-      await disableOperator(admin, operator, isDisabled);
+      await change(admin, operator);
       output.result({ name: operator }, `${operator} ${done}`);
     },
   });
@@ -178,11 +179,11 @@ export const command: Noun = {
     list,
     disable: switchVerb(
       "disable",
-      true,
+      disableOperator,
       "end an operator's sessions and refuse logins",
       "cannot log in any more; every session was ended.",
     ),
-    enable: switchVerb("enable", false, "let a disabled operator log in again", "can log in again."),
+    enable: switchVerb("enable", enableOperator, "let a disabled operator log in again", "can log in again."),
     password: setPassword,
     remove,
     set,

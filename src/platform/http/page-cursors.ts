@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, createHmac, randomBytes } from "node:crypto";
-import { hasShape, type Position, type PositionShape } from "./position.ts";
+import { hasShape, type PageRange, type Position, type PositionShape } from "./position.ts";
 import { invalidParameter } from "./read-parameters.ts";
 
 const CIPHER = "aes-256-gcm";
@@ -70,9 +70,7 @@ function parse(bytes: Buffer): unknown {
 }
 
 /** The requested page, and how to write the cursor of the next one. */
-export interface Paging {
-  readonly limit: number;
-  readonly start: Position | null;
+export interface Paging extends PageRange {
   cursorOf(next: Position | null): string | null;
 }
 

@@ -31,6 +31,12 @@ export interface ListPage<Item> {
   readonly next: Position | null;
 }
 
+/** A page of a list: at most `limit` items after `start` (null: from the beginning). */
+export interface PageRange {
+  readonly start: Position | null;
+  readonly limit: number;
+}
+
 /** Makes a page of `limit` items from up to `limit` + 1. */
 export function firstOf<Item>(
   found: readonly Item[],

@@ -230,9 +230,7 @@ export function addQuarantineRoutes(scope: FastifyInstance, parts: ConsoleParts<
   addQuestion(
     scope,
     parts,
-    "read-data",
-    "quarantine",
-    listed,
+    { permission: "read-data", path: "quarantine", parameters: listed },
     async ({ query, operator }): Promise<QuarantinePageAnswer> => {
       const resource = query.word("resource", RESOURCES);
       const filter = {
@@ -247,23 +245,26 @@ export function addQuarantineRoutes(scope: FastifyInstance, parts: ConsoleParts<
       return { items, nextCursor: cursorOf(next), groups };
     },
   );
-  addQuestion(scope, parts, "read-data", "quarantine/:requestId/:index", [], async ({ named, operator }) => {
-    const { requestId = "", index = "" } = named;
-    const { item, bucket } = await requireQuarantined(pool, operator, requestId, index);
-    const request = await findRequest(pool, operator.scope, item.requestId);
-    const record = await readStored(pool, { bucket, ...item });
-    const release = item.state === "quarantined" ? await previewRelease(pool, item, record) : null;
-    const clientId = request?.clientId ?? "";
-    return { ...item, clientId, payload: payloadOf(record), release } satisfies QuarantineAnswer;
-  });
+  addQuestion(
+    scope,
+    parts,
+    { permission: "read-data", path: "quarantine/:requestId/:index" },
+    async ({ named, operator }) => {
+      const { requestId = "", index = "" } = named;
+      const { item, bucket } = await requireQuarantined(pool, operator, requestId, index);
+      const request = await findRequest(pool, operator.scope, item.requestId);
+      const record = await readStored(pool, { bucket, ...item });
+      const release = item.state === "quarantined" ? await previewRelease(pool, item, record) : null;
+      const clientId = request?.clientId ?? "";
+      return { ...item, clientId, payload: payloadOf(record), release } satisfies QuarantineAnswer;
+    },
+  );
   const wait = createWait(scope);
   for (const kind of ["release", "discard"] as const)
     addChange(
       scope,
       parts,
-      "resolve-quarantine",
-      `quarantine/${kind}`,
-      ["records", "reason"],
+      { permission: "resolve-quarantine", path: `quarantine/${kind}`, fields: ["records", "reason"] },
       (form) => resolveEach(parts, kind, form),
       async ({ request, reply }, { records }) => {
         const waited = await wait(request, () => areApplied(pool, records)).catch((fault: unknown) => {

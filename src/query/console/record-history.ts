@@ -7,9 +7,9 @@ import { addQuestion, pagingOf } from "../../console/console-routes.ts";
 import { requireInScope } from "../../console/guard.ts";
 import { isoOfMicroseconds, microsecondsOf } from "../../ingest/log/part-name.ts";
 import type { Page } from "../../platform/http/answers.ts";
-import type { ListPage, Position } from "../../platform/http/position.ts";
+import type { ListPage, PageRange, Position } from "../../platform/http/position.ts";
 import { invalidParameter } from "../../platform/http/read-parameters.ts";
-import { findVersions, HISTORY_POSITION, type HistoryRow } from "../list-records.ts";
+import { findVersions, HISTORY_POSITION, type HistoryRow, type RecordName } from "../list-records.ts";
 import { isNoLongerKept, loadRecords } from "../load-records.ts";
 import { outcomeName } from "../outcome.ts";
 import { findProperty, type Property } from "../property.ts";
@@ -28,13 +28,11 @@ const PAYLOAD_BYTES_MAX = 4 * 1_048_576;
 export async function readRecordHistory(
   pool: pg.Pool,
   property: Property,
-  resource: ResourceLetter,
-  key: string,
-  start: Position | null,
-  limit: number,
+  record: RecordName,
+  page: PageRange,
 ): Promise<ListPage<VersionItem>> {
-  const { items: rows, next } = await findVersions(pool, property, resource, key, start, limit);
-  const before = start === null ? [] : [rowOfPosition(start)];
+  const { items: rows, next } = await findVersions(pool, property, record, page);
+  const before = page.start === null ? [] : [rowOfPosition(page.start)];
   const wanted = [...before, ...rows];
   const { bucket } = property;
   const pointers = wanted.map(({ requestId, index }) => ({ bucket, requestId, index }));
@@ -50,7 +48,7 @@ export async function readRecordHistory(
     const payload = isNoLongerKept(bytes) ? null : payloadOf(bytes, Math.min(COMPARED_BYTES_MAX, room));
     const version = { row, comparable, payload };
     if (at >= before.length) {
-      items.push(itemOf(resource, version, previous));
+      items.push(itemOf(record.resource, version, previous));
       room -= payload?.text.length ?? 0;
     }
     previous = version;
@@ -111,9 +109,7 @@ export function addHistoryRoutes(scope: FastifyInstance, parts: ConsoleParts): v
   addQuestion(
     scope,
     parts,
-    "read-data",
-    "history",
-    parameters,
+    { permission: "read-data", path: "history", parameters },
     async ({ query, operator }): Promise<Page<VersionItem>> => {
       const resource = query.word("resource", RESOURCES);
       if (resource === undefined) throw invalidParameter(`resource takes one of: ${RESOURCES.join(", ")}.`);
@@ -122,12 +118,12 @@ export function addHistoryRoutes(scope: FastifyInstance, parts: ConsoleParts): v
       const key = query.requiredCode("key");
       requireInScope(operator, clientCode, propertyCode);
       const paging = pagingOf(parts, "history", query, HISTORY_POSITION, VERSIONS_LIMIT_MAX);
-      const { limit, start, cursorOf } = paging;
+      const { cursorOf } = paging;
       const { pool } = parts.context;
       const property = await findProperty(pool, clientCode, propertyCode);
       if (property === undefined) return { items: [], nextCursor: null };
-      const letter = letterOf(resource);
-      const { items, next } = await readRecordHistory(pool, property, letter, key, start, limit);
+      const record = { resource: letterOf(resource), key };
+      const { items, next } = await readRecordHistory(pool, property, record, paging);
       return { items, nextCursor: cursorOf(next) };
     },
   );

@@ -199,10 +199,10 @@ async function answerOne(parts: ConsoleParts, asked: Asked): Promise<RequestAnsw
   const outcome = query.word("outcome", OUTCOMES);
   const path = `requests/${asked.named["requestId"]?.toLowerCase()}`;
   const paging = pagingOf(parts, path, query, REQUEST_RECORDS_POSITION, RECORDS_LIMIT_MAX);
-  const { limit, start, cursorOf } = paging;
+  const { cursorOf } = paging;
   const request = await requireRequest(parts, asked);
   const { pool } = parts.context;
-  const page = listRequestRecords(pool, request.clientId, request, start, limit, {
+  const page = listRequestRecords(pool, request.clientId, request, paging, {
     which: outcome === undefined ? which : "all",
     outcome,
     within: asked.operator.scope,
@@ -231,7 +231,13 @@ async function answerRecord(parts: ConsoleParts, asked: Asked): Promise<RecordAn
   );
   if (place === undefined) throw noSuchRecord();
   const filter = { which: "all", index, within: asked.operator.scope } as const;
-  const { value } = await listRequestRecords(pool, clientId, request, null, 1, filter).next();
+  const { value } = await listRequestRecords(
+    pool,
+    clientId,
+    request,
+    { start: null, limit: 1 },
+    filter,
+  ).next();
   if (!Buffer.isBuffer(value)) throw noSuchRecord();
   const record = JSON.parse(value.toString("utf8")) as RecordAnswer["record"];
   const stored = await readStored(pool, { bucket: place.bucket, requestId, index });
@@ -243,10 +249,20 @@ async function answerRecord(parts: ConsoleParts, asked: Asked): Promise<RecordAn
 export function addRequestRoutes(scope: FastifyInstance, parts: ConsoleParts): void {
   const filters = ["clientCode", "propertyCode", "clientId", "resource", "outcome", "from", "to", "id"];
   const searched = [...filters, "limit", "cursor"];
-  addQuestion(scope, parts, "read-data", "requests", searched, (asked) => answerList(parts, asked));
+  addQuestion(scope, parts, { permission: "read-data", path: "requests", parameters: searched }, (asked) =>
+    answerList(parts, asked),
+  );
   const paged = ["records", "outcome", "limit", "cursor"];
-  addQuestion(scope, parts, "read-data", "requests/:requestId", paged, (asked) => answerOne(parts, asked));
-  addQuestion(scope, parts, "read-data", "requests/:requestId/records/:index", [], (asked) =>
-    answerRecord(parts, asked),
+  addQuestion(
+    scope,
+    parts,
+    { permission: "read-data", path: "requests/:requestId", parameters: paged },
+    (asked) => answerOne(parts, asked),
+  );
+  addQuestion(
+    scope,
+    parts,
+    { permission: "read-data", path: "requests/:requestId/records/:index" },
+    (asked) => answerRecord(parts, asked),
   );
 }
