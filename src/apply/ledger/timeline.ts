@@ -49,10 +49,12 @@ function placeAfter(versions: readonly TimelineCopy[], sourceTime: string): numb
   return low;
 }
 
-/** Inserts a copy into the sorted versions, replacing a later copy of its version; ignores it if an earlier copy is known. */
-function insertCopy(known: TimelineCopy[], copy: TimelineCopy): void {
+/**
+ * Inserts a copy into the sorted versions, replacing a later copy of its version (which `isKnown`); ignores it if an earlier copy is known.
+ */
+function insertCopy(known: TimelineCopy[], copy: TimelineCopy, isKnown: boolean): void {
   let place = placeAfter(known, copy.sourceTime);
-  for (let at = place - 1; known[at]?.sourceTime === copy.sourceTime; at -= 1) {
+  for (let at = place - 1; isKnown && known[at]?.sourceTime === copy.sourceTime; at -= 1) {
     const version = known[at] as TimelineCopy;
     if (version.content !== copy.content) continue;
     if (!isReceivedBefore(copy, version)) return;
@@ -83,11 +85,15 @@ class Changes {
   /** Adds the changes that these copies make, multiplied by `times`. */
   addAll(copies: readonly TimelineCopy[], times: number): void {
     const known: TimelineCopy[] = [];
+    // One source time may have tens of thousands of versions, which are not all compared with each.
+    const versions = new Set<string>();
     const topAt = (sourceTime: string) => known[placeAfter(known, sourceTime) - 1]?.content ?? null;
     for (const copy of [...copies].sort(compareByCountsFrom)) {
       const { sourceTime, countsFrom } = copy;
       const before = topAt(sourceTime);
-      insertCopy(known, copy);
+      const version = `${sourceTime} ${copy.content}`;
+      insertCopy(known, copy, versions.has(version));
+      versions.add(version);
       const after = topAt(sourceTime);
       if (before === after) continue;
       this.add(sourceTime, countsFrom, before, -times);
