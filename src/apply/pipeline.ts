@@ -15,7 +15,7 @@ import type { ClusterSession } from "./rebalance.ts";
  *                 not before the last piece of a large one
  *  7. look up     current records; an unchanged record usually ends here      apply-records.ts
  *  8. classify    applied, unchanged, stale or duplicate                      state/classify.ts
- *  9. warn        about conditions that depend on other records or settings   apply-records.ts
+ *  9. warn        about conditions that depend on other records or settings   context-warnings.ts
  * 10. ledger      enter the changes of stay nights                            ledger/night-ledger.ts
  * 11. versions    one row per new version, with its facts                     state/write-versions.ts
  * 12. current     the newest version of each key                              state/write-versions.ts
