@@ -261,6 +261,31 @@ describe("a request whose outcomes always get 500", () => {
 });
 
 describe("the report of refused records", () => {
+  test("lists a record whose outcome is of a later release as not applied, with its message", async () => {
+    const none = {
+      unchanged: 0,
+      stale: 0,
+      duplicate: 0,
+      quarantined: 0,
+      discarded: 0,
+      rejected: 0,
+      warned: 0,
+    };
+    const later = { index: 2, outcome: "deferred", code: null, message: "It waits for its hotel.", more: {} };
+    const bellhop = await started({
+      get: (_request, response) => {
+        const counts = { records: 5, pending: 0, applied: 4, ...none, deferred: 1 };
+        response.writeHead(200, { "content-type": "application/json" });
+        response.end(JSON.stringify({ status: "applied", counts, records: [later], nextCursor: null }));
+      },
+    });
+    const report = await bellhop.reservations.send(records(5), { waitForOutcomes: true });
+    assert.deepEqual(
+      report.quarantined.map(({ index, outcome, code, message }) => [index, outcome, code, message]),
+      [[2, "deferred", "deferred", "It waits for its hotel."]],
+    );
+    assert.deepEqual([report.accepted, report.rejectedTotal], [5, 0]);
+  });
   test("names the caller's own records, in whatever batch they were", async () => {
     const bellhop = await started({});
     const all = records(50, (index) => (index % 10 === 3 || index >= 45 ? { broken: true } : {}));

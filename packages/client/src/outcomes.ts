@@ -77,6 +77,14 @@ const SETTLED: ReadonlySet<string> = new Set<RecordOutcome["outcome"]>([
   "duplicate",
 ]);
 
+/** Counts that are not of refused records. */
+const NOT_REFUSED: ReadonlySet<string> = new Set([...SETTLED, "records", "pending", "warned"]);
+
+/** Whether records of a request were not applied, also by an outcome that this client does not know. */
+export function hasRefused(counts: RequestStatus["counts"]): boolean {
+  return Object.entries(counts).some(([name, count]) => count > 0 && !NOT_REFUSED.has(name));
+}
+
 /** The records of an accepted batch that were not applied, and those with warnings. */
 export async function* listNotable(
   connection: Connection,

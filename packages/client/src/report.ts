@@ -52,7 +52,7 @@ export interface SendReport {
   readonly rejectedTotal: number;
   /** The first 1,000 refused records; `onRefused` receives all. */
   readonly rejected: readonly RefusedRecord[];
-  /** With `waitForOutcomes`: the first 1,000 quarantined or discarded records. */
+  /** With `waitForOutcomes`: the first 1,000 quarantined or discarded records, and those whose outcome this client does not know. */
   readonly quarantined: readonly RefusedRecord[];
   /** With `waitForOutcomes`: the first 1,000 records with warnings; `outcomes.warned` counts all. */
   readonly warned: readonly WarnedRecord[];

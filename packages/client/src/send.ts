@@ -5,7 +5,7 @@ import { type Accepted, Delivery, FaultWatch, isFault } from "./delivery.ts";
 import { BellhopError, type BellhopErrorCode } from "./error.ts";
 import { orAborted } from "./http.ts";
 import { type Resource, readSendOptions, type SendOptions, type SendSettings } from "./options.ts";
-import { listNotable, waitUntilApplied } from "./outcomes.ts";
+import { hasRefused, listNotable, waitUntilApplied } from "./outcomes.ts";
 import { type SendReport, Tally } from "./report.ts";
 
 /** A `send` that stopped early, or that left out batches that always got 500. Sending the same records again is safe. */
@@ -121,7 +121,7 @@ class Sending {
       const options = { limit: 1, signal };
       const asked = waitUntilApplied(this.#connection, requestId, outcomesWithinMs, options, watched);
       const { counts } = await asked;
-      const isRefused = counts.rejected + counts.quarantined + counts.discarded > 0;
+      const isRefused = hasRefused(counts);
       if (isRefused || (counts.warned > 0 && !this.tally.hasListedWarnings))
         for await (const notable of listNotable(this.#connection, accepted, signal, watched)) {
           if ("warnings" in notable) this.tally.warn(notable);
