@@ -449,6 +449,40 @@ describe("an erasure", () => {
     assert.deepEqual(violations, [{ pointer: "/0", code: "type", message: "[erased]" }]);
   });
 
+  test("is not kept from its end by any text or number of members in rejected records", async () => {
+    const as = await service.newClient({ grants: [{ clientCode: "SECOND", propertyCode: "*" }] });
+    const long = `Longina ${"lang ".repeat(20_000)}`;
+    const rejected = [
+      { profiles: [{ id: "P-SECOND", name: "Nora\0Null" }] },
+      { profiles: [{ id: "P-SECOND", name: long }] },
+      {
+        profiles: [{ id: "P-SECOND", name: "Nora Namenlos" }],
+        ...Object.fromEntries(Array.from({ length: 150_000 }, (_, n) => [`member${n}`, 0])),
+      },
+    ].map((of, n) => ({
+      ...reservationRecord({ clientCode: "SECOND", reservationId: `R-${n}` }),
+      ...of,
+      status: 7,
+    }));
+    const batch = [reservationRecord({ clientCode: "SECOND", reservationId: "R-3" }), ...rejected];
+    const answer = await service.post("reservations", JSON.stringify(batch), {
+      as,
+      headers: { prefer: "handling=lenient" },
+    });
+    assert.equal(answer.status, 202, answer.text);
+    await outcomesOf(String(answer.json()["requestId"]));
+    const texts = [`call ${long}`, "call Nora Namenlos"];
+    await recordAudit(service.pool, { who: "cli:x", what: "note-second", detail: { texts } });
+    const of = ["--profile-id", "P-SECOND", "--client", "SECOND", "--reason", "x"];
+    const { code, err } = await run(service.database, "run", ...of);
+    assert.equal(code, 0, err);
+    assert.deepEqual(await placesOf(["Longina", "Nora", "Namenlos", "P-SECOND"]), []);
+    const { rows } = await service.pool.query(
+      "select detail from bellhop.audit_entry where what = 'note-second'",
+    );
+    assert.deepEqual(rows, [{ detail: { texts: ["call [erased]", "call [erased]"] } }]);
+  });
+
   test("drops what a killed replay and a killed retention run left", async () => {
     const { pool } = service;
     await push([reservationRecord({ reservationId: "R-2401", confirmationNumber: "CNF-LEFTOVER" })]);

@@ -144,20 +144,39 @@ const SPELLING = {
   },
 } as const;
 
+/**
+ * The beginning of a word that is too long for an expression, as one in a rejected record may be; undefined for others. What follows it in
+ * a text is removed, too.
+ */
+function beginningOf(word: string): string | undefined {
+  // Half a character would match nothing.
+  return word.length > CHARACTERS_AT_ONCE
+    ? word.slice(0, CHARACTERS_AT_ONCE).replace(/[\ud800-\udbff]$/, "")
+    : undefined;
+}
+
 /** A PostgreSQL regular expression that matches the words literally; no character beyond ASCII is special. */
 function patternOf(words: readonly string[], type: FreeTextColumn["type"]): string {
   const { spell, begin } = SPELLING[type];
   const escaped = (word: string) => spell(word).replaceAll(/[!-/:-@[-`{-~]/g, "\\$&");
-  return words.map((word) => (isNumber(word) ? `${begin}${word}\\M` : escaped(word))).join("|");
+  return words
+    .map((word) => {
+      const beginning = beginningOf(word);
+      if (beginning !== undefined) return `${escaped(beginning)}.*`;
+      return isNumber(word) ? `${begin}${word}\\M` : escaped(word);
+    })
+    .join("|");
 }
 
 /** The same as a JavaScript expression. Longest first, as PostgreSQL prefers the longest match. */
 function expressionOf(words: readonly string[]): RegExp {
   const longestFirst = words.toSorted((left, right) => right.length - left.length);
   const escaped = (word: string) => word.replaceAll(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
-  const alternatives = longestFirst.map((word) =>
-    isNumber(word) ? `(?<![\\p{L}\\p{N}_])${word}(?![\\p{L}\\p{N}_])` : escaped(word),
-  );
+  const alternatives = longestFirst.map((word) => {
+    const beginning = beginningOf(word);
+    if (beginning !== undefined) return `${escaped(beginning)}[^]*`;
+    return isNumber(word) ? `(?<![\\p{L}\\p{N}_])${word}(?![\\p{L}\\p{N}_])` : escaped(word);
+  });
   return new RegExp(alternatives.join("|"), "giu");
 }
 
@@ -245,10 +264,13 @@ async function redactText(
   words: readonly string[],
   { clientCodes, foreignClients }: Reach,
 ): Promise<number> {
+  // A text in PostgreSQL has no NUL, unlike a rejected record and the JSON of other columns.
+  const possible = words.filter((word) => !word.includes("\0"));
+  if (possible.length === 0) return 0;
   const { rowCount } = await client.query(
     `update ${table} set ${column} = regexp_replace(${column}, $3, $4, 'gi')
     where ${withinReach(within)} and ${column} ~* $3`,
-    [clientCodes, foreignClients, patternOf(words, "text"), ERASED],
+    [clientCodes, foreignClients, patternOf(possible, "text"), ERASED],
   );
   return rowCount ?? 0;
 }

@@ -90,7 +90,8 @@ function textsIn(bytes: Buffer): string[] {
   for (let value = values.pop(); value !== undefined; value = values.pop()) {
     if (typeof value === "string" || typeof value === "number") texts.push(String(value));
     if (typeof value !== "object" || value === null) continue;
-    if (!Array.isArray(value)) texts.push(...Object.keys(value));
+    // One by one: a function takes fewer arguments than a record may have members.
+    if (!Array.isArray(value)) for (const name of Object.keys(value)) texts.push(name);
     for (const one of Object.values(value)) values.push(one);
   }
   return texts;
@@ -109,7 +110,8 @@ function isNamed(subjects: RedactionList, resource: Resource, bytes: Buffer): bo
 async function wordsOfRejected(client: pg.ClientBase, subjects: RedactionList): Promise<string[]> {
   const words: string[] = [];
   await rewriteRejected(client, (resource, bytes) => {
-    if (isNamed(subjects, resource, bytes)) words.push(...identifyingTextsOf(resource, bytes));
+    if (isNamed(subjects, resource, bytes))
+      for (const word of identifyingTextsOf(resource, bytes)) words.push(word);
     return "keep";
   });
   return words;
