@@ -699,8 +699,6 @@ create table bellhop_state.reservation_version (
 );
 
 create type analytics.clock as enum ('source', 'receipt');
-create type analytics.counted_movement as (client_code text, property_code text, stay_date date, currency_code text, arrivals integer, departures integer, stay_throughs integer, length_of_stay numeric, lead_days numeric, cancelled_rooms integer, cancelled_room_revenue numeric, cancelled_lead_days numeric, cancellation_rate numeric, no_show_rooms integer, no_show_room_revenue numeric, no_show_rate numeric, stay_rooms integer, stay_nights bigint, lead_rooms integer, lead_room_days bigint, cancelled_room_days bigint);
-create type analytics.counted_night as (client_code text, property_code text, stay_date date, reservation_id text, share_id text, status text, room_type_code text, booked_room_type_code text, market_segment_code text, group_block_code text, rate_code text, channel text, currency_code text, rooms integer, adults integer, children integer, room_revenue numeric, gross_room_revenue numeric);
 
 CREATE INDEX accept_log_backfill ON ONLY bellhop.accept_log USING btree (backfill_id, request_id) WHERE (backfill_id IS NOT NULL);
 CREATE INDEX accept_log_client ON ONLY bellhop.accept_log USING btree (client_id, request_id);
@@ -897,7 +895,7 @@ CREATE OR REPLACE FUNCTION analytics.minutes_after_midnight(business_day_end tex
  IMMUTABLE PARALLEL SAFE STRICT
 RETURN (((("left"(business_day_end, 2))::integer * 60) + ("right"(business_day_end, 2))::integer) - CASE WHEN (("left"(business_day_end, 2))::integer < 12) THEN 0 ELSE 1440 END);
 CREATE OR REPLACE FUNCTION analytics.movement_as_of(instant timestamp with time zone, clock analytics.clock DEFAULT 'source'::analytics.clock, of_client_code text DEFAULT NULL::text, of_property_code text DEFAULT NULL::text, first_date date DEFAULT NULL::date, last_date date DEFAULT NULL::date)
- RETURNS SETOF analytics.counted_movement
+ RETURNS TABLE(client_code text, property_code text, stay_date date, currency_code text, arrivals integer, departures integer, stay_throughs integer, length_of_stay numeric, lead_days numeric, cancelled_rooms integer, cancelled_room_revenue numeric, cancelled_lead_days numeric, cancellation_rate numeric, no_show_rooms integer, no_show_room_revenue numeric, no_show_rate numeric, stay_rooms integer, stay_nights bigint, lead_rooms integer, lead_room_days bigint, cancelled_room_days bigint)
  LANGUAGE sql
  STABLE PARALLEL SAFE
 AS $function$
@@ -1088,7 +1086,7 @@ AS $function$
       join property using (property_id)
     $function$;
 CREATE OR REPLACE FUNCTION analytics.night_on_the_books_as_of(instant timestamp with time zone, clock analytics.clock DEFAULT 'source'::analytics.clock, of_client_code text DEFAULT NULL::text, of_property_code text DEFAULT NULL::text, first_date date DEFAULT NULL::date, last_date date DEFAULT NULL::date)
- RETURNS SETOF analytics.counted_night
+ RETURNS TABLE(client_code text, property_code text, stay_date date, reservation_id text, share_id text, status text, room_type_code text, booked_room_type_code text, market_segment_code text, group_block_code text, rate_code text, channel text, currency_code text, rooms integer, adults integer, children integer, room_revenue numeric, gross_room_revenue numeric)
  LANGUAGE sql
  STABLE PARALLEL SAFE
 AS $function$
@@ -1313,67 +1311,78 @@ AS $function$select
         on facts.bucket = record.bucket and facts.property_id = record.property_id and facts.key = record.key
         and facts.source_time = record.facts_source_time and facts.content_hash = record.content_hash /* and facts.bucket = home */
       cross join lateral (
-        select stay.arrival_date, stay.departure_date, stay.room_type_code, stay.booked_room_type_code, stay.market_segment_code, stay.group_block_code, stay.source_booking_code, stay.currency_code, stay.rate_code, stay.stay_number, stay.rooms, 'dayUse' as cause, stay.arrival_date as occupancy_date,
-          case when stay.turn = 1 and not is_night then day.net_room_revenue end as net_room_revenue,
-          case
-            when day.net_room_revenue is not null then case when stay.turn = 1 and not is_night then day.net_room_revenue end
-            when stay.rooms > 0 then rate.rate_value * stay.rooms
-          end as room_revenue
-        from (
-          select counted.*, case
+        select case when part.number = 1 then stay.arrival_date else facts.arrival_date[1] end as arrival_date, case when part.number = 1 then stay.departure_date else facts.departure_date[1] end as departure_date, case when part.number = 1 then stay.room_type_code else facts.room_type_code[1] end as room_type_code, case when part.number = 1 then stay.booked_room_type_code else facts.booked_room_type_code[1] end as booked_room_type_code, case when part.number = 1 then stay.market_segment_code else facts.market_segment_code[1] end as market_segment_code, case when part.number = 1 then stay.group_block_code else facts.group_block_code[1] end as group_block_code, case when part.number = 1 then stay.source_booking_code else facts.source_booking_code[1] end as source_booking_code, case when part.number = 1 then stay.currency_code else facts.currency_code[1] end as currency_code, case when part.number = 1 then stay.rate_code else facts.rate_code[1] end as rate_code,
+          coalesce(stay.stay_number, 1) as stay_number, coalesce(stay.rooms, 0) as rooms,
+          case when part.number = 1 then 'dayUse' else 'outsideStay' end as cause,
+          coalesce(outside.revenue_date, stay.arrival_date) as occupancy_date,
+          coalesce(outside.net_room_revenue, stay.net_room_revenue) as net_room_revenue,
+          coalesce(outside.net_room_revenue, stay.room_revenue) as room_revenue
+        from generate_series(1, 2) as part (number)
+        left join lateral (
+          select stay.arrival_date, stay.departure_date, stay.room_type_code, stay.booked_room_type_code, stay.market_segment_code, stay.group_block_code, stay.source_booking_code, stay.currency_code, stay.rate_code, stay.stay_number, stay.rooms,
+            case when stay.turn = 1 and not is_night then day.net_room_revenue end as net_room_revenue,
+            case
+              when day.net_room_revenue is not null then case when stay.turn = 1 and not is_night then day.net_room_revenue end
+              when stay.rooms > 0 then rate.rate_value * stay.rooms
+            end as room_revenue
+          from (
+            select counted.*, case
             when turn > greatest(coalesce(facts.number_of_rooms, 1), case when facts.share_id is null then 0 else 1 end) then 0
             when turn = 1 then greatest(greatest(coalesce(facts.number_of_rooms, 1), 1) - stays::integer + 1, 1)
             else 1
           end as rooms
-          from (
-            select named.*, count(*) over (partition by named.arrival_date) as stays,
-              row_number() over (partition by named.arrival_date order by named.is_repeat, named.stay_number) as turn
             from (
-              select unnested.arrival_date, unnested.departure_date, unnested.room_type_code, unnested.booked_room_type_code, unnested.market_segment_code, unnested.group_block_code, unnested.source_booking_code, unnested.currency_code, unnested.rate_code, unnested.place::integer as stay_number,
-                row_number() over (
+              select named.*, count(*) over (partition by named.arrival_date) as stays,
+                row_number() over (partition by named.arrival_date order by named.is_repeat, named.stay_number) as turn
+              from (
+                select unnested.arrival_date, unnested.departure_date, unnested.room_type_code, unnested.booked_room_type_code, unnested.market_segment_code, unnested.group_block_code, unnested.source_booking_code, unnested.currency_code, unnested.rate_code, unnested.place::integer as stay_number,
+                  row_number() over (
                 partition by unnested.arrival_date, unnested.departure_date, unnested.room_type_code, unnested.booked_room_type_code,
                   unnested.market_segment_code, unnested.group_block_code, unnested.rate_code, unnested.currency_code,
                   greatest(unnested.number_of_adults, 0), greatest(unnested.number_of_children, 0)
                 order by unnested.place
               ) > 1 as is_repeat
-              from unnest(facts.arrival_date, facts.departure_date, facts.room_type_code, facts.booked_room_type_code, facts.market_segment_code, facts.group_block_code, facts.source_booking_code, facts.currency_code, facts.rate_code, facts.number_of_adults, facts.number_of_children) with ordinality as unnested (arrival_date, departure_date, room_type_code, booked_room_type_code, market_segment_code, group_block_code, source_booking_code, currency_code, rate_code, number_of_adults, number_of_children, place)
-              where unnested.departure_date = unnested.arrival_date
-            ) as named
-          ) as counted
-        ) as stay
-        cross join lateral (
-          select exists (
-            select from unnest(facts.arrival_date, facts.departure_date) as other (arrival_date, departure_date)
+                from unnest(facts.arrival_date, facts.departure_date, facts.room_type_code, facts.booked_room_type_code, facts.market_segment_code, facts.group_block_code, facts.source_booking_code, facts.currency_code, facts.rate_code, facts.number_of_adults, facts.number_of_children) with ordinality as unnested (arrival_date, departure_date, room_type_code, booked_room_type_code, market_segment_code, group_block_code, source_booking_code, currency_code, rate_code, number_of_adults, number_of_children, place)
+                where unnested.departure_date = unnested.arrival_date
+              ) as named
+            ) as counted
+          ) as stay
+          cross join lateral (
+            select count(*) > 0 as is_night
+            from unnest(facts.arrival_date, facts.departure_date) as other (arrival_date, departure_date)
             where other.arrival_date <= stay.arrival_date and stay.arrival_date < other.departure_date
-          ) as is_night
-        ) as other
-        left join (
-          select sent.revenue_date, sum(sent.net_room_revenue) as net_room_revenue
+          ) as other
+          left join (
+            select sent.revenue_date, sum(sent.net_room_revenue) as net_room_revenue
           from unnest(facts.revenue_date, facts.net_room_revenue) as sent (revenue_date, net_room_revenue)
           group by sent.revenue_date
-        ) as day on day.revenue_date = stay.arrival_date
+          ) as day on day.revenue_date = stay.arrival_date
+          left join lateral (
+            select sent.rate_value
+            from unnest(facts.rate_stay_index, facts.rate_start_date, facts.rate_end_date, facts.rate_value
+            ) with ordinality as sent (stay_index, start_date, end_date, rate_value, place)
+            where sent.stay_index = stay.stay_number - 1
+              and stay.arrival_date between coalesce(sent.start_date, '-infinity') and coalesce(sent.end_date, 'infinity')
+            order by sent.place desc
+            limit 1
+          ) as rate on true
+        ) as stay on part.number = 1
         left join lateral (
-          select sent.rate_value
-          from unnest(facts.rate_stay_index, facts.rate_start_date, facts.rate_end_date, facts.rate_value
-          ) with ordinality as sent (stay_index, start_date, end_date, rate_value, place)
-          where sent.stay_index = stay.stay_number - 1
-            and stay.arrival_date between coalesce(sent.start_date, '-infinity') and coalesce(sent.end_date, 'infinity')
-          order by sent.place desc
-          limit 1
-        ) as rate on true
-        union all
-        select facts.arrival_date[1], facts.departure_date[1], facts.room_type_code[1], facts.booked_room_type_code[1], facts.market_segment_code[1], facts.group_block_code[1], facts.source_booking_code[1], facts.currency_code[1], facts.rate_code[1], 1, 0, 'outsideStay', day.revenue_date,
-          day.net_room_revenue, day.net_room_revenue
-        from (
-          select sent.revenue_date, sum(sent.net_room_revenue) as net_room_revenue
+          select day.revenue_date, day.net_room_revenue
+          from (
+            select sent.revenue_date, sum(sent.net_room_revenue) as net_room_revenue
           from unnest(facts.revenue_date, facts.net_room_revenue) as sent (revenue_date, net_room_revenue)
           group by sent.revenue_date
-        ) as day
-        where day.net_room_revenue <> 0 and not exists (
-          select from unnest(facts.arrival_date, facts.departure_date) as stay (arrival_date, departure_date)
-          where day.revenue_date = stay.arrival_date
-            or day.revenue_date > stay.arrival_date and day.revenue_date < stay.departure_date
-        )
+          ) as day
+          cross join lateral (
+            select count(*) as stays
+            from unnest(facts.arrival_date, facts.departure_date) as stay (arrival_date, departure_date)
+            where day.revenue_date = stay.arrival_date
+              or day.revenue_date > stay.arrival_date and day.revenue_date < stay.departure_date
+          ) as covered
+          where day.net_room_revenue <> 0 and covered.stays = 0
+        ) as outside on part.number = 2
+        where stay.stay_number is not null or outside.revenue_date is not null
       ) as extra
       where extra.rooms > 0 or extra.room_revenue is not null$function$;
 CREATE OR REPLACE FUNCTION analytics.room_stay_as_of(instant timestamp with time zone, clock analytics.clock DEFAULT 'source'::analytics.clock, of_client_code text DEFAULT NULL::text, of_property_code text DEFAULT NULL::text)
@@ -1779,115 +1788,148 @@ create view analytics.revenue_without_night as
    FROM analytics.stored_property property
      JOIN analytics.stored_current record ON record.bucket = property.bucket AND record.property_id = property.property_id AND record.resource = 'r'::"char"
      JOIN analytics.stored_reservation_version facts ON facts.bucket = record.bucket AND facts.property_id = record.property_id AND facts.key = record.key AND facts.source_time = record.facts_source_time AND facts.content_hash = record.content_hash
-     CROSS JOIN LATERAL ( SELECT stay.arrival_date,
-            stay.departure_date,
-            stay.room_type_code,
-            stay.booked_room_type_code,
-            stay.market_segment_code,
-            stay.group_block_code,
-            stay.source_booking_code,
-            stay.currency_code,
-            stay.rate_code,
-            stay.stay_number,
-            stay.rooms,
-            'dayUse'::text AS cause,
-            stay.arrival_date AS occupancy_date,
+     CROSS JOIN LATERAL ( SELECT
                 CASE
-                    WHEN stay.turn = 1 AND NOT other.is_night THEN day.net_room_revenue
-                    ELSE NULL::numeric
-                END AS net_room_revenue,
+                    WHEN part.number = 1 THEN stay.arrival_date
+                    ELSE facts.arrival_date[1]
+                END AS arrival_date,
                 CASE
-                    WHEN day.net_room_revenue IS NOT NULL THEN
-                    CASE
-                        WHEN stay.turn = 1 AND NOT other.is_night THEN day.net_room_revenue
-                        ELSE NULL::numeric
-                    END
-                    WHEN stay.rooms > 0 THEN rate.rate_value * stay.rooms::numeric
-                    ELSE NULL::numeric
-                END AS room_revenue
-           FROM ( SELECT counted.arrival_date,
-                    counted.departure_date,
-                    counted.room_type_code,
-                    counted.booked_room_type_code,
-                    counted.market_segment_code,
-                    counted.group_block_code,
-                    counted.source_booking_code,
-                    counted.currency_code,
-                    counted.rate_code,
-                    counted.stay_number,
-                    counted.is_repeat,
-                    counted.stays,
-                    counted.turn,
+                    WHEN part.number = 1 THEN stay.departure_date
+                    ELSE facts.departure_date[1]
+                END AS departure_date,
+                CASE
+                    WHEN part.number = 1 THEN stay.room_type_code
+                    ELSE facts.room_type_code[1]
+                END AS room_type_code,
+                CASE
+                    WHEN part.number = 1 THEN stay.booked_room_type_code
+                    ELSE facts.booked_room_type_code[1]
+                END AS booked_room_type_code,
+                CASE
+                    WHEN part.number = 1 THEN stay.market_segment_code
+                    ELSE facts.market_segment_code[1]
+                END AS market_segment_code,
+                CASE
+                    WHEN part.number = 1 THEN stay.group_block_code
+                    ELSE facts.group_block_code[1]
+                END AS group_block_code,
+                CASE
+                    WHEN part.number = 1 THEN stay.source_booking_code
+                    ELSE facts.source_booking_code[1]
+                END AS source_booking_code,
+                CASE
+                    WHEN part.number = 1 THEN stay.currency_code
+                    ELSE facts.currency_code[1]
+                END AS currency_code,
+                CASE
+                    WHEN part.number = 1 THEN stay.rate_code
+                    ELSE facts.rate_code[1]
+                END AS rate_code,
+            COALESCE(stay.stay_number, 1) AS stay_number,
+            COALESCE(stay.rooms, 0) AS rooms,
+                CASE
+                    WHEN part.number = 1 THEN 'dayUse'::text
+                    ELSE 'outsideStay'::text
+                END AS cause,
+            COALESCE(outside.revenue_date, stay.arrival_date) AS occupancy_date,
+            COALESCE(outside.net_room_revenue, stay.net_room_revenue) AS net_room_revenue,
+            COALESCE(outside.net_room_revenue, stay.room_revenue) AS room_revenue
+           FROM generate_series(1, 2) part(number)
+             LEFT JOIN LATERAL ( SELECT stay_1.arrival_date,
+                    stay_1.departure_date,
+                    stay_1.room_type_code,
+                    stay_1.booked_room_type_code,
+                    stay_1.market_segment_code,
+                    stay_1.group_block_code,
+                    stay_1.source_booking_code,
+                    stay_1.currency_code,
+                    stay_1.rate_code,
+                    stay_1.stay_number,
+                    stay_1.rooms,
                         CASE
-                            WHEN counted.turn > GREATEST(COALESCE(facts.number_of_rooms, 1),
+                            WHEN stay_1.turn = 1 AND NOT other.is_night THEN day.net_room_revenue
+                            ELSE NULL::numeric
+                        END AS net_room_revenue,
+                        CASE
+                            WHEN day.net_room_revenue IS NOT NULL THEN
                             CASE
-                                WHEN facts.share_id IS NULL THEN 0
-                                ELSE 1
-                            END) THEN 0
-                            WHEN counted.turn = 1 THEN GREATEST(GREATEST(COALESCE(facts.number_of_rooms, 1), 1) - counted.stays::integer + 1, 1)
-                            ELSE 1
-                        END AS rooms
-                   FROM ( SELECT named.arrival_date,
-                            named.departure_date,
-                            named.room_type_code,
-                            named.booked_room_type_code,
-                            named.market_segment_code,
-                            named.group_block_code,
-                            named.source_booking_code,
-                            named.currency_code,
-                            named.rate_code,
-                            named.stay_number,
-                            named.is_repeat,
-                            count(*) OVER (PARTITION BY named.arrival_date) AS stays,
-                            row_number() OVER (PARTITION BY named.arrival_date ORDER BY named.is_repeat, named.stay_number) AS turn
-                           FROM ( SELECT unnested.arrival_date,
-                                    unnested.departure_date,
-                                    unnested.room_type_code,
-                                    unnested.booked_room_type_code,
-                                    unnested.market_segment_code,
-                                    unnested.group_block_code,
-                                    unnested.source_booking_code,
-                                    unnested.currency_code,
-                                    unnested.rate_code,
-                                    unnested.place::integer AS stay_number,
-                                    row_number() OVER (PARTITION BY unnested.arrival_date, unnested.departure_date, unnested.room_type_code, unnested.booked_room_type_code, unnested.market_segment_code, unnested.group_block_code, unnested.rate_code, unnested.currency_code, (GREATEST(unnested.number_of_adults, 0)), (GREATEST(unnested.number_of_children, 0)) ORDER BY unnested.place) > 1 AS is_repeat
-                                   FROM UNNEST(facts.arrival_date, facts.departure_date, facts.room_type_code, facts.booked_room_type_code, facts.market_segment_code, facts.group_block_code, facts.source_booking_code, facts.currency_code, facts.rate_code, facts.number_of_adults, facts.number_of_children) WITH ORDINALITY unnested(arrival_date, departure_date, room_type_code, booked_room_type_code, market_segment_code, group_block_code, source_booking_code, currency_code, rate_code, number_of_adults, number_of_children, place)
-                                  WHERE unnested.departure_date = unnested.arrival_date) named) counted) stay
-             CROSS JOIN LATERAL ( SELECT (EXISTS ( SELECT
+                                WHEN stay_1.turn = 1 AND NOT other.is_night THEN day.net_room_revenue
+                                ELSE NULL::numeric
+                            END
+                            WHEN stay_1.rooms > 0 THEN rate.rate_value * stay_1.rooms::numeric
+                            ELSE NULL::numeric
+                        END AS room_revenue
+                   FROM ( SELECT counted.arrival_date,
+                            counted.departure_date,
+                            counted.room_type_code,
+                            counted.booked_room_type_code,
+                            counted.market_segment_code,
+                            counted.group_block_code,
+                            counted.source_booking_code,
+                            counted.currency_code,
+                            counted.rate_code,
+                            counted.stay_number,
+                            counted.is_repeat,
+                            counted.stays,
+                            counted.turn,
+                                CASE
+                                    WHEN counted.turn > GREATEST(COALESCE(facts.number_of_rooms, 1),
+                                    CASE
+WHEN facts.share_id IS NULL THEN 0
+ELSE 1
+                                    END) THEN 0
+                                    WHEN counted.turn = 1 THEN GREATEST(GREATEST(COALESCE(facts.number_of_rooms, 1), 1) - counted.stays::integer + 1, 1)
+                                    ELSE 1
+                                END AS rooms
+                           FROM ( SELECT named.arrival_date,
+                                    named.departure_date,
+                                    named.room_type_code,
+                                    named.booked_room_type_code,
+                                    named.market_segment_code,
+                                    named.group_block_code,
+                                    named.source_booking_code,
+                                    named.currency_code,
+                                    named.rate_code,
+                                    named.stay_number,
+                                    named.is_repeat,
+                                    count(*) OVER (PARTITION BY named.arrival_date) AS stays,
+                                    row_number() OVER (PARTITION BY named.arrival_date ORDER BY named.is_repeat, named.stay_number) AS turn
+                                   FROM ( SELECT unnested.arrival_date,
+    unnested.departure_date,
+    unnested.room_type_code,
+    unnested.booked_room_type_code,
+    unnested.market_segment_code,
+    unnested.group_block_code,
+    unnested.source_booking_code,
+    unnested.currency_code,
+    unnested.rate_code,
+    unnested.place::integer AS stay_number,
+    row_number() OVER (PARTITION BY unnested.arrival_date, unnested.departure_date, unnested.room_type_code, unnested.booked_room_type_code, unnested.market_segment_code, unnested.group_block_code, unnested.rate_code, unnested.currency_code, (GREATEST(unnested.number_of_adults, 0)), (GREATEST(unnested.number_of_children, 0)) ORDER BY unnested.place) > 1 AS is_repeat
+   FROM UNNEST(facts.arrival_date, facts.departure_date, facts.room_type_code, facts.booked_room_type_code, facts.market_segment_code, facts.group_block_code, facts.source_booking_code, facts.currency_code, facts.rate_code, facts.number_of_adults, facts.number_of_children) WITH ORDINALITY unnested(arrival_date, departure_date, room_type_code, booked_room_type_code, market_segment_code, group_block_code, source_booking_code, currency_code, rate_code, number_of_adults, number_of_children, place)
+  WHERE unnested.departure_date = unnested.arrival_date) named) counted) stay_1
+                     CROSS JOIN LATERAL ( SELECT count(*) > 0 AS is_night
                            FROM UNNEST(facts.arrival_date, facts.departure_date) other_1(arrival_date, departure_date)
-                          WHERE other_1.arrival_date <= stay.arrival_date AND stay.arrival_date < other_1.departure_date)) AS is_night) other
-             LEFT JOIN ( SELECT sent.revenue_date,
-                    sum(sent.net_room_revenue) AS net_room_revenue
-                   FROM UNNEST(facts.revenue_date, facts.net_room_revenue) sent(revenue_date, net_room_revenue)
-                  GROUP BY sent.revenue_date) day ON day.revenue_date = stay.arrival_date
-             LEFT JOIN LATERAL ( SELECT sent.rate_value
-                   FROM UNNEST(facts.rate_stay_index, facts.rate_start_date, facts.rate_end_date, facts.rate_value) WITH ORDINALITY sent(stay_index, start_date, end_date, rate_value, place)
-                  WHERE sent.stay_index = (stay.stay_number - 1) AND stay.arrival_date >= COALESCE(sent.start_date, '-infinity'::date) AND stay.arrival_date <= COALESCE(sent.end_date, 'infinity'::date)
-                  ORDER BY sent.place DESC
-                 LIMIT 1) rate ON true
-        UNION ALL
-         SELECT facts.arrival_date[1] AS arrival_date,
-            facts.departure_date[1] AS departure_date,
-            facts.room_type_code[1] AS room_type_code,
-            facts.booked_room_type_code[1] AS booked_room_type_code,
-            facts.market_segment_code[1] AS market_segment_code,
-            facts.group_block_code[1] AS group_block_code,
-            facts.source_booking_code[1] AS source_booking_code,
-            facts.currency_code[1] AS currency_code,
-            facts.rate_code[1] AS rate_code,
-            1,
-            0,
-            'outsideStay'::text,
-            day.revenue_date,
-            day.net_room_revenue,
-            day.net_room_revenue
-           FROM ( SELECT sent.revenue_date,
-                    sum(sent.net_room_revenue) AS net_room_revenue
-                   FROM UNNEST(facts.revenue_date, facts.net_room_revenue) sent(revenue_date, net_room_revenue)
-                  GROUP BY sent.revenue_date) day
-          WHERE day.net_room_revenue <> 0::numeric AND NOT (EXISTS ( SELECT
-                   FROM UNNEST(facts.arrival_date, facts.departure_date) stay(arrival_date, departure_date)
-                  WHERE day.revenue_date = stay.arrival_date OR day.revenue_date > stay.arrival_date AND day.revenue_date < stay.departure_date))) extra
+                          WHERE other_1.arrival_date <= stay_1.arrival_date AND stay_1.arrival_date < other_1.departure_date) other
+                     LEFT JOIN ( SELECT sent.revenue_date,
+                            sum(sent.net_room_revenue) AS net_room_revenue
+                           FROM UNNEST(facts.revenue_date, facts.net_room_revenue) sent(revenue_date, net_room_revenue)
+                          GROUP BY sent.revenue_date) day ON day.revenue_date = stay_1.arrival_date
+                     LEFT JOIN LATERAL ( SELECT sent.rate_value
+                           FROM UNNEST(facts.rate_stay_index, facts.rate_start_date, facts.rate_end_date, facts.rate_value) WITH ORDINALITY sent(stay_index, start_date, end_date, rate_value, place)
+                          WHERE sent.stay_index = (stay_1.stay_number - 1) AND stay_1.arrival_date >= COALESCE(sent.start_date, '-infinity'::date) AND stay_1.arrival_date <= COALESCE(sent.end_date, 'infinity'::date)
+                          ORDER BY sent.place DESC
+                         LIMIT 1) rate ON true) stay ON part.number = 1
+             LEFT JOIN LATERAL ( SELECT day.revenue_date,
+                    day.net_room_revenue
+                   FROM ( SELECT sent.revenue_date,
+                            sum(sent.net_room_revenue) AS net_room_revenue
+                           FROM UNNEST(facts.revenue_date, facts.net_room_revenue) sent(revenue_date, net_room_revenue)
+                          GROUP BY sent.revenue_date) day
+                     CROSS JOIN LATERAL ( SELECT count(*) AS stays
+                           FROM UNNEST(facts.arrival_date, facts.departure_date) stay_1(arrival_date, departure_date)
+                          WHERE day.revenue_date = stay_1.arrival_date OR day.revenue_date > stay_1.arrival_date AND day.revenue_date < stay_1.departure_date) covered
+                  WHERE day.net_room_revenue <> 0::numeric AND covered.stays = 0) outside ON part.number = 2
+          WHERE stay.stay_number IS NOT NULL OR outside.revenue_date IS NOT NULL) extra
   WHERE extra.rooms > 0 OR extra.room_revenue IS NOT NULL;
 create view analytics.room_stay as
  SELECT property.client_code,

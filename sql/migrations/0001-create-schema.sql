@@ -1050,18 +1050,6 @@ create view analytics.status_meaning as
 
 -- What is counted of the ledger, by the rules of docs/figures.md, as of an instant: for the nights from first_date to last_date of one
 -- property or several. Insight answers movements from the same function.
-create type analytics.counted_night as (
-  client_code text, property_code text, stay_date date, reservation_id text, share_id text, status text, room_type_code text,
-  booked_room_type_code text, market_segment_code text, group_block_code text, rate_code text, channel text, currency_code text,
-  rooms integer, adults integer, children integer, room_revenue numeric, gross_room_revenue numeric
-);
-create type analytics.counted_movement as (
-  client_code text, property_code text, stay_date date, currency_code text, arrivals integer, departures integer, stay_throughs integer,
-  length_of_stay numeric, lead_days numeric, cancelled_rooms integer, cancelled_room_revenue numeric, cancelled_lead_days numeric,
-  cancellation_rate numeric, no_show_rooms integer, no_show_room_revenue numeric, no_show_rate numeric,
-  stay_rooms integer, stay_nights bigint, lead_rooms integer, lead_room_days bigint, cancelled_room_days bigint
-);
-
 -- A function below reads versions with their facts, whose view is made after the migrations: its names are looked up when it is planned.
 set local check_function_bodies = off;
 -- allowed: it creates views and functions that are new, each from one text.
@@ -1160,7 +1148,10 @@ declare
 begin
   for relation in
     select * from (values
-    ('night_on_the_books', 'counted_night',
+    ('night_on_the_books', $columns$
+      client_code text, property_code text, stay_date date, reservation_id text, share_id text, status text, room_type_code text,
+      booked_room_type_code text, market_segment_code text, group_block_code text, rate_code text, channel text, currency_code text,
+      rooms integer, adults integer, children integer, room_revenue numeric, gross_room_revenue numeric$columns$,
       'Nights of reservations on the books, one row each of a reservation and kind of stay, with shares counted once.',
       'coalesce(first_date, ''-infinity'')', '''{books}''', $select$
       with {counted},
@@ -1203,7 +1194,11 @@ begin
       left join settled using (property_id, share_id, night, key, dimension)
       where counted.rooms <> 0 or counted.adults <> 0 or counted.children <> 0 or counted.room_revenue <> 0 or counted.gross_room_revenue <> 0
     $select$),
-    ('movement', 'counted_movement',
+    ('movement', $columns$
+      client_code text, property_code text, stay_date date, currency_code text, arrivals integer, departures integer, stay_throughs integer,
+      length_of_stay numeric, lead_days numeric, cancelled_rooms integer, cancelled_room_revenue numeric, cancelled_lead_days numeric,
+      cancellation_rate numeric, no_show_rooms integer, no_show_room_revenue numeric, no_show_rate numeric,
+      stay_rooms integer, stay_nights bigint, lead_rooms integer, lead_room_days bigint, cancelled_room_days bigint$columns$,
       'Arrivals, departures, stay-throughs, cancellations and no-shows in rooms, one row each of a date and currency.',
       -- Each reservation or share is compared with itself on the night before.
       'coalesce(first_date, ''-infinity'') - 1', '''{books,cancelled,no-show}''', $select$
@@ -1307,7 +1302,7 @@ begin
       from total
       join property using (property_id)
     $select$)
-    ) as relations (name, type, meaning, first, states, definition)
+    ) as relations (name, columns, meaning, first, states, definition)
   loop
     relation.definition := replace(replace(replace(replace(relation.definition, '{counted}', counted),
       '{first}', '(' || relation.first || ')'), '{last}', 'coalesce(last_date, ''infinity'')'), '{states}', relation.states);
@@ -1315,8 +1310,8 @@ begin
       'create function analytics.%I(instant timestamptz, clock analytics.clock default ''source'',
         of_client_code text default null, of_property_code text default null,
         first_date date default null, last_date date default null)
-        returns setof analytics.%I language sql stable parallel safe as %L',
-      relation.name || '_as_of', relation.type, relation.definition);
+        returns table (%s) language sql stable parallel safe as %L',
+      relation.name || '_as_of', relation.columns, relation.definition);
     execute format('create view analytics.%I as
       select counted.* from analytics.stored_property as property
       cross join lateral analytics.%I(''infinity'', ''source'', property.client_code, property.property_code) as counted',

@@ -54,7 +54,10 @@ const WRONG: readonly (readonly [line: string, said: RegExp])[] = [
   ["backup", /FILE is missing\. See bellhop backup --help\./],
   ["backup - --verify", /--verify and --json cannot be used/],
   ["export x --format xls", /--format must be parquet, csv or ndjson/],
-  ["export x --table frob", /--table must be records, nights, versions or outcomes/],
+  [
+    "export x --table frob",
+    /--table must be records, nights, blocks, versions, outcomes, room_type_inventory,/,
+  ],
   ["restore", /FILE is missing/],
   ["restore x.tar", /give --erasures LIST or --without-erasures/],
   ["move", /--to is missing/],
