@@ -33,6 +33,12 @@ test("a line break or an escape code in a partner's text stays inside one JSON l
   assert.ok(!line.includes("\u001b"));
 });
 
+test("DEL in a line of ASCII is escaped, although JSON leaves it as it is", () => {
+  const line = logged((log) => log.info({ correlationId: "A\u007fB" }, "seen"));
+  assert.equal(JSON.parse(line).correlationId, "A\u007fB");
+  assert.ok(!line.includes("\u007f"));
+});
+
 /** C0, DEL, C1, soft hyphen, bidi, zero width, separators, a tag of plane 14, half of a pair. */
 const INVISIBLE =
   "\u0007\u001b[31m\u007f\u0085\u009b31m\u00ad\u202e\u2066\u200b\ufeff\u2028\u2029\u{e0041}\ud800";
