@@ -1,6 +1,6 @@
 /**
- * `npm run campaign -- NAME …`: what is too long or too demanding for `npm test`. Without a name, the table of campaigns with how long
- * each takes on two cores; `NAME --help` has its options. Exit code 1 on failure, 77 if unsupported on this machine.
+ * `npm run campaign -- NAME …`: what is too long or too demanding for `npm test`. Without a name, the table of campaigns with about how
+ * long each takes on two cores; `NAME --help` has its options. Exit code 1 on failure, 77 if unsupported on this machine.
  */
 import { containersCampaign } from "../test/deployment/containers/campaign.ts";
 import { overlaysCampaign } from "../test/deployment/overlays-campaign.ts";

@@ -3,7 +3,7 @@ import type pg from "pg";
 /**
  * SQL functions over distributed tables take no parameters in Citus; those of PL/pgSQL do, but nothing is pushed into them. So
  * for one property they ask its bucket alone, by the conditions that stand in their text as comments.
- * Those that count the ledger, with six parameters, ask one property after another: their joins are of one bucket.
+ * Those that count the ledger, with a range of dates, ask one property after another: their joins are of one bucket.
  * The clock goes to the workers as text, as they do not have its type.
  */
 const READ_FUNCTIONS = `
@@ -11,7 +11,7 @@ const READ_FUNCTIONS = `
     'create or replace function %s(%s) returns %s language plpgsql stable parallel safe as %L',
     function.oid::regproc, pg_get_function_arguments(function.oid), pg_get_function_result(function.oid),
     format(
-      case when function.pronargs = 4 then $body$
+      case when not 'first_date' = any (function.proargnames) then $body$
       declare
         clock text := $2;
         home smallint := (
