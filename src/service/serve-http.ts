@@ -47,6 +47,7 @@ import {
   pacedRequests,
   refuseConnection,
   refuseTunnel,
+  takeLaterTurn,
   takeTurn,
 } from "../platform/http/connection.ts";
 import { reportError, sendError } from "../platform/http/error-body.ts";
@@ -115,7 +116,9 @@ function buildApp(
         // Not in a hook: a pipelined request in the same segment is parsed before any hook runs.
         takeTurn(raw, response, () => {
           endWhenStalled(response, context.limits.stalledTimeoutMs);
-          if (dataEndpoints?.handle(raw, response, isClosing) !== true) framework(raw, response);
+          if (dataEndpoints?.handle(raw, response, isClosing) === true) return;
+          // Batches go before reads, pages and the console.
+          takeLaterTurn(response, () => framework(raw, response));
         });
       }),
   });

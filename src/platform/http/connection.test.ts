@@ -10,6 +10,7 @@ import {
   pacedRequests,
   refuseConnection,
   refuseTunnel,
+  takeLaterTurn,
   takeTurn,
 } from "./connection.ts";
 
@@ -95,7 +96,7 @@ describe("the chunks of a body", () => {
 });
 
 describe("pipelined requests", () => {
-  const ask = (at: number) => `GET /${at} HTTP/1.1\r\nHost: a\r\n\r\n`;
+  const ask = (at: number | string) => `GET /${at} HTTP/1.1\r\nHost: a\r\n\r\n`;
   const asks = (count: number) => Array.from({ length: count }, (_, at) => ask(at)).join("");
 
   /** Holds every request but `/other`, which is answered at once. */
@@ -199,6 +200,40 @@ describe("pipelined requests", () => {
     assert.ok(servedAfter < bursts * 3, `the neighbour is served after ${servedAfter} others`);
     const inOneRow = order.map((of, at) => order.slice(at).findIndex((next) => next !== of));
     assert.ok(Math.max(...inOneRow) < 8, `${Math.max(...inOneRow)} of one connection in one row`);
+  });
+
+  test("of many connections leave the event loop to a request that goes first", async () => {
+    const order: string[] = [];
+    const connections = 60;
+    let isAsked = false;
+    const server = await serve((request, response) => {
+      const handle = () => {
+        order.push(request.url ?? "");
+        for (const end = performance.now() + 1; performance.now() < end; );
+        response.end();
+      };
+      takeTurn(request, response, () => {
+        if (request.url === "/open") response.end();
+        else if (request.url === "/first") handle();
+        else takeLaterTurn(response, handle);
+        if (order.length === 1 && !isAsked) {
+          isAsked = true;
+          neighbour.write(ask("first"));
+        }
+      });
+    });
+    const open = async () => {
+      const socket = connectTo(server);
+      socket.write(ask("open"));
+      await once(socket, "data");
+      return socket.resume();
+    };
+    const neighbour = await open();
+    const others = await Promise.all(Array.from({ length: connections }, open));
+    for (const other of others) other.write(ask("later"));
+    await until(() => order.length > connections, 5_000);
+    const before = order.indexOf("/first");
+    assert.ok(before < connections / 2, `${before} others were handled before it`);
   });
 
   test("of one read beyond 40 cost no memory: the connection is closed after these", async () => {

@@ -97,17 +97,35 @@ const THREAD_WAITING_MAX = 2_048;
 
 let threadWaiting = 0;
 
-/**
- * Handles one waiting request per turn of the event loop, of each connection in its turn: the requests of others are served between two
- * of a burst.
- */
+/** Of a turn of the event loop, for requests that wait for nothing. */
+const TURN_MS = 1;
+
+/** Shares the event loop: one waiting request begins per turn, in order of arrival, and those of others are served between two. */
 class Turns {
-  readonly #waiting: Connection[] = [];
+  readonly #waiting: (() => void)[] = [];
+  #leftMs = TURN_MS;
   #isScheduled = false;
 
-  add(connection: Connection): void {
-    this.#waiting.push(connection);
+  /** Calls `begin` at once if nothing waits and others have not used this turn's time. */
+  run(begin: () => void): void {
+    if (this.#leftMs > 0 && this.#waiting.length === 0) this.#begin(begin);
+    else this.#waiting.push(begin);
     this.#schedule();
+  }
+
+  /** Calls `begin` in a later turn. */
+  add(begin: () => void): void {
+    this.#waiting.push(begin);
+    this.#schedule();
+  }
+
+  #begin(begin: () => void): void {
+    const startedAt = performance.now();
+    try {
+      begin();
+    } finally {
+      this.#leftMs -= performance.now() - startedAt;
+    }
   }
 
   #schedule(): void {
@@ -115,9 +133,11 @@ class Turns {
     this.#isScheduled = true;
     setImmediate(() => {
       this.#isScheduled = false;
-      const connection = this.#waiting.shift();
-      if (this.#waiting.length > 0) this.#schedule();
-      connection?.handleNext();
+      this.#leftMs = TURN_MS;
+      const begin = this.#waiting.shift();
+      if (begin === undefined) return;
+      this.#schedule();
+      this.#begin(begin);
     });
   }
 }
@@ -203,7 +223,7 @@ class Connection {
   #askForTurn(): void {
     if (this.#hasTurn || this.#waiting.length === 0 || this.#handled >= PIPELINED_AT_ONCE) return;
     this.#hasTurn = true;
-    turns.add(this);
+    turns.add(() => this.handleNext());
   }
 
   #forget(): void {
@@ -230,6 +250,16 @@ function connectionOf(socket: Socket): Connection {
  */
 export function takeTurn(request: IncomingMessage, response: ServerResponse, handle: () => void): void {
   connectionOf(request.socket).take(request, response, handle);
+}
+
+/**
+ * Calls `handle` at once, or in a later turn of the event loop when other requests took this one's time: whoever is not called through
+ * this goes first. Not called when the client has closed the connection meanwhile.
+ */
+export function takeLaterTurn(response: ServerResponse, handle: () => void): void {
+  turns.run(() => {
+    if (!response.closed) handle();
+  });
 }
 
 /** The framing fault for which a request must be refused and its connection closed. */
