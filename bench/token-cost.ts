@@ -37,6 +37,7 @@ const CLIENT: Principal = {
   requestBurst: 1,
   tokenId: "",
   replyToOrigins: [],
+  nulls: "specified",
   certificationId: null,
 };
 

@@ -289,6 +289,8 @@ create table client (
   request_burst integer check (request_burst > 0),
   token_burst integer check (token_burst > 0),
   reply_to_origins text[] not null default '{}',
+  -- How null in an optional field is read: where the specification shows it, or everywhere as if the field were omitted.
+  nulls text not null default 'specified' check (nulls in ('specified', 'absent')),
   created_at timestamptz not null default clock_timestamp(),
   revoked_at timestamptz,
   changed_epoch bigint not null

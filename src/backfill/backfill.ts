@@ -223,7 +223,7 @@ export function readManifest(body: Buffer): Manifest {
   const value = parse(body);
   const found = new ViolationList(0, VIOLATIONS_MAX, [], 0, undefined, "the manifest");
   found.path.length = 0;
-  findViolations(manifestSchema, value, found, true);
+  findViolations(manifestSchema, value, found, "required");
   const sent = value as SentManifest;
   const further = found.total > 0 ? [] : furtherViolations(sent);
   const violationTotal = found.total + further.length;

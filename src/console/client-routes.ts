@@ -18,6 +18,7 @@ import type {
   ClientItem,
   ClientOptionsAnswer,
   CreateClientAnswer,
+  NullReading,
 } from "../identity/console-answers.ts";
 import type { OperatorSession } from "../identity/operator-sessions.ts";
 import { operatorsWithin } from "../identity/operators.ts";
@@ -33,12 +34,21 @@ import type { JsonBody } from "./json-body.ts";
 
 const GRANTS_SHOWN_MAX = 1_000;
 const LIMIT_NAMES = ["requestRate", "requestBurst", "tokenBurst"] as const;
-const CREATE_FIELDS = ["name", "scopes", "grants", ...LIMIT_NAMES, "replyToOrigins", "secretExpiresSeconds"];
+const CREATE_FIELDS = [
+  "name",
+  "scopes",
+  "grants",
+  ...LIMIT_NAMES,
+  "replyToOrigins",
+  "nulls",
+  "secretExpiresSeconds",
+];
 const UPDATE_FIELDS = [
   "name",
   "scopes",
   ...LIMIT_NAMES,
   "replyToOrigins",
+  "nulls",
   "addGrants",
   "removeGrants",
   "shown",
@@ -63,8 +73,12 @@ async function describe(parts: ConsoleParts, { operator, named }: Pick<Asked, "o
   return { ...client, ...optionsOf(parts), grantTotal: client.grants.length, grants, secrets };
 }
 
+/** The reading of null; updateClient and createClient refuse another word. */
+const nullsOf = (body: JsonBody) => body.text("nulls") as NullReading | undefined;
+
 async function create(parts: ConsoleParts, { body, operator }: Form): Promise<CreateClientAnswer> {
   requireNoLimits(operator, body);
+  const nulls = nullsOf(body);
   const settings = {
     name: body.requiredText("name"),
     scopes: body.texts("scopes") ?? [],
@@ -73,6 +87,7 @@ async function create(parts: ConsoleParts, { body, operator }: Form): Promise<Cr
     requestBurst: body.countOrNull("requestBurst") ?? null,
     tokenBurst: body.countOrNull("tokenBurst") ?? null,
     replyToOrigins: body.texts("replyToOrigins") ?? [],
+    ...(nulls === undefined ? {} : { nulls }),
   };
   const expiry = { secretExpiresSeconds: body.count("secretExpiresSeconds") };
   const { clientId, clientSecret } = await createClient(adminOf(parts, operator), settings, expiry);
@@ -90,6 +105,7 @@ function changesOf(body: JsonBody): ClientChanges {
     requestBurst: body.countOrNull("requestBurst"),
     tokenBurst: body.countOrNull("tokenBurst"),
     replyToOrigins: body.texts("replyToOrigins"),
+    nulls: nullsOf(body),
     editGrants: added.length + removed.length === 0 ? undefined : { added, removed },
   };
 }

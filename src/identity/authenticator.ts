@@ -264,6 +264,7 @@ function createPrincipals(config: AuthConfig) {
       requestBurst: client.requestBurst ?? config.requestBurst,
       tokenId: token.tokenId,
       replyToOrigins: client.replyToOrigins,
+      nulls: client.nulls,
       certificationId: client.certificationId,
     };
     made.set(token, { client, principal });

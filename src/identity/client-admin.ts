@@ -4,7 +4,7 @@ import type { Queryable } from "../platform/db/transaction.ts";
 import { ConflictError, NotFoundError } from "../platform/errors/operator-error.ts";
 import { type AuthAdmin, AuthInputError, demand, demandUnchanged, isWhole } from "./admin.ts";
 import { type AuthChange, changeAuth } from "./audit.ts";
-import type { ClientItem, ClientLimits, SecretItem } from "./console-answers.ts";
+import type { ClientItem, ClientLimits, NullReading, SecretItem } from "./console-answers.ts";
 import { checkGrant, type Grant } from "./grants.ts";
 import { isWithinKeys, type Scope } from "./scope.ts";
 import { isKnownScope, SCOPES, scopesForTokens } from "./scopes.ts";
@@ -13,13 +13,14 @@ import { digestSecret, newClientId, newClientSecret, pepperOf, readPeppers } fro
 const INSERT = namedStatement(
   "insert-client",
   `insert into bellhop.client
-    (client_id, name, scopes, request_rate, request_burst, token_burst, reply_to_origins, changed_epoch)
-  values ($1, $2, $3, $4, $5, $6, $7, $8)`,
+    (client_id, name, scopes, request_rate, request_burst, token_burst, reply_to_origins, nulls, changed_epoch)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
 );
 const UPDATE = namedStatement(
   "update-client",
   `update bellhop.client
-  set name = $2, scopes = $3, request_rate = $4, request_burst = $5, token_burst = $6, reply_to_origins = $7, changed_epoch = $8
+  set name = $2, scopes = $3, request_rate = $4, request_burst = $5, token_burst = $6, reply_to_origins = $7, nulls = $8,
+    changed_epoch = $9
   where client_id = $1`,
 );
 const REVOKE = namedStatement(
@@ -70,7 +71,9 @@ const DELETE_GRANTS = namedStatement(
 );
 
 /** A client as shown to an operator. Times are by the database's clock. */
-export interface ClientSummary extends ClientSettings, Omit<Row<ClientItem>, "grantTotal"> {}
+export interface ClientSummary extends ClientSettings, Omit<Row<ClientItem>, "grantTotal"> {
+  readonly nulls: NullReading;
+}
 
 export type SecretSummary = Row<SecretItem>;
 
@@ -227,8 +230,8 @@ export async function findClient(
 }
 
 function columnsOf(settings: ClientSettings): unknown[] {
-  const { name, scopes, requestRate, requestBurst, tokenBurst, replyToOrigins } = settings;
-  return [name, scopes, requestRate, requestBurst, tokenBurst, replyToOrigins];
+  const { name, scopes, requestRate, requestBurst, tokenBurst, replyToOrigins, nulls } = settings;
+  return [name, scopes, requestRate, requestBurst, tokenBurst, replyToOrigins, nulls];
 }
 
 async function putGrants(change: AuthChange, clientId: string, grants: readonly Grant[]): Promise<void> {
@@ -243,7 +246,12 @@ export interface ClientSettings extends ClientLimits {
   readonly scopes: readonly string[];
   readonly grants: readonly Grant[];
   readonly replyToOrigins: readonly string[];
+  /** Omitted: "specified". */
+  readonly nulls?: NullReading;
 }
+
+/** The readings of null, the default first. */
+export const NULL_READINGS = ["specified", "absent"] as const satisfies readonly NullReading[];
 
 const NAME_CHARACTERS_MAX = 200;
 
@@ -269,7 +277,7 @@ function checkSecretExpiry(seconds: number | undefined): number | null {
 
 /** Validates, sorts and deduplicates the settings. Throws AuthInputError for the first invalid one, or one outside the scope. */
 function checkClientSettings(settings: ClientSettings, scope: Scope | undefined): ClientSettings {
-  const { name, grants, requestRate, requestBurst, tokenBurst } = settings;
+  const { name, grants, requestRate, requestBurst, tokenBurst, nulls = "specified" } = settings;
   const scopes = [...new Set(settings.scopes)];
   const replyToOrigins = [...new Set(settings.replyToOrigins)];
   const isName = name.trim() !== "" && name.length <= NAME_CHARACTERS_MAX && !/\p{Cc}/u.test(name);
@@ -288,13 +296,14 @@ function checkClientSettings(settings: ClientSettings, scope: Scope | undefined)
     ["The token burst", tokenBurst, TOKEN_BURST_MAX],
   ] as const)
     demand(value === null || isWhole(value, 1, most), `${what} must be a whole number from 1 to ${most}.`);
+  demand(NULL_READINGS.includes(nulls), `nulls must be ${NULL_READINGS.join(" or ")}.`);
   demand(replyToOrigins.length <= ORIGINS_MAX, `A client can have at most ${ORIGINS_MAX} origins.`);
   for (const origin of replyToOrigins)
     demand(
       /^https?:/.test(origin) && URL.parse(origin)?.origin === origin,
       `"${origin}" is not an origin: write it like https://partner.example, without a path.`,
     );
-  return { ...settings, scopes: SCOPES.filter((scope) => scopes.includes(scope)), replyToOrigins };
+  return { ...settings, scopes: SCOPES.filter((scope) => scopes.includes(scope)), replyToOrigins, nulls };
 }
 
 function checkGrants(grants: readonly Grant[], scopes: readonly string[]): void {

@@ -9,6 +9,9 @@ export interface OfClient {
   readonly clientName: string | null;
 }
 
+/** How null in an optional field is read: only where the specification shows it, or everywhere as if the field were omitted. */
+export type NullReading = "specified" | "absent";
+
 /** Null follows the configuration. */
 export interface ClientLimits {
   readonly requestRate: number | null;
@@ -43,6 +46,7 @@ export interface ClientAnswer extends ClientItem, ClientOptionsAnswer {
   /** The first 1,000 of `grantTotal`. */
   readonly grants: readonly Grant[];
   readonly replyToOrigins: readonly string[];
+  readonly nulls: NullReading;
   readonly secrets: readonly SecretItem[];
 }
 

@@ -4,6 +4,7 @@ import type { SecretCipher } from "../platform/crypto/secret-cipher.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import type { SharedCounter } from "../platform/runtime/shared-memory.ts";
 import { BoundedMap } from "./bounded-map.ts";
+import type { NullReading } from "./console-answers.ts";
 import { arrangeGrants, type Grant, type Grants } from "./grants.ts";
 import { type Peppers, readPeppers } from "./secrets.ts";
 import { chooseSigningKey, loadSigningKeys, type SigningKey } from "./signing-key.ts";
@@ -49,6 +50,7 @@ export interface ClientFacts {
   readonly requestRate: number | null;
   readonly requestBurst: number | null;
   readonly replyToOrigins: readonly string[];
+  readonly nulls: NullReading;
   readonly revoked: boolean;
   /** The client's open certification, or null. */
   readonly certificationId: string | null;

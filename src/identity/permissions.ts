@@ -1,3 +1,4 @@
+import type { NullReading } from "./console-answers.ts";
 import { type Grants, grantsInclude } from "./grants.ts";
 
 /** The calling client and its current permissions. */
@@ -13,6 +14,7 @@ export interface Principal {
   readonly tokenId: string;
   /** Origins allowed in `ReplyTo`, such as `https://partner.example`. */
   readonly replyToOrigins: readonly string[];
+  readonly nulls: NullReading;
   /** The client's open certification, which records evidence from its requests; null if there is none. */
   readonly certificationId: string | null;
 }

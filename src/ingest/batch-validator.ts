@@ -101,7 +101,13 @@ export class BatchValidator {
   }
 
   #check(record: BatchRecord, wanted: number): RecordCheck {
-    const found = checkRecord(this.#resource, record, wanted, this.#suggestions);
+    const found = checkRecord(
+      this.#resource,
+      record,
+      wanted,
+      this.#suggestions,
+      this.#principal.nulls === "absent",
+    );
     const { index, start, end, clientCode = "", propertyCode = "" } = record;
     if (found.total > 0 || this.#settings?.negativeCounts(clientCode, propertyCode) !== "refuse")
       return found;

@@ -236,7 +236,14 @@ function readRecordsBy(
   post.batch = batch;
   const startedAt = performance.now();
   if (post.trace) post.trace.recordsAtMs = startedAt;
-  const reading = readBatchInTurns(body, context.limits, resource, (record) => batch.add(record));
+  const { limits } = context;
+  const nullsAbsent = found(post.principal).nulls === "absent";
+  const reading = readBatchInTurns(
+    body,
+    nullsAbsent ? { ...limits, nullsAbsent } : limits,
+    resource,
+    (record) => batch.add(record),
+  );
   const settle = (refusal: BatchRefusal | undefined) => {
     post.waits.records = performance.now() - startedAt;
     charge(post, found(post.cost)(post.bodyBytes, batch.all, batch.unusable));

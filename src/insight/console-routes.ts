@@ -45,6 +45,7 @@ function principalOf(parts: ConsoleParts, request: FastifyRequest): Principal {
     requestBurst,
     tokenId: "",
     replyToOrigins: [],
+    nulls: "specified",
     certificationId: null,
   };
 }

@@ -45,7 +45,7 @@ const LINES = [
   "client create --name Acme --grant ACME/* --rate 5 --expires 90d --json",
   "client list --json",
   "client show <client_id> --json",
-  "client update <client_id> --add-grant ACME/H1 --scope read --rate default --json",
+  "client update <client_id> --add-grant ACME/H1 --scope read --rate default --nulls absent --json",
   "client rotate-secret --client-id <client_id> --overlap 1h --json",
   "client update nobody --name X --json",
   "client show nobody",

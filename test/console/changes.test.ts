@@ -107,6 +107,22 @@ describe("clients", () => {
     assert.deepEqual(changed.grants, [{ clientCode: "BETA", propertyCode: "H1" }]);
   });
 
+  test("read null in optional fields as specified, or as absent if the form says so", async () => {
+    const { clientId } = await create({});
+    const shown = await session.read<ClientAnswer>(`clients/${clientId}`);
+    assert.equal(shown.nulls, "specified");
+    const changed = await session.change<ClientAnswer>(`clients/${clientId}/update`, {
+      nulls: "absent",
+      shown: { nulls: "specified" },
+    });
+    assert.equal(changed.nulls, "absent");
+    const other = await create({ nulls: "absent" });
+    assert.equal((await session.read<ClientAnswer>(`clients/${other.clientId}`)).nulls, "absent");
+    const refused = await session.post(`clients/${clientId}/update`, { nulls: "ignored" });
+    assert.equal(refused.status, 422);
+    assert.match(refused.text, /nulls must be specified or absent/);
+  });
+
   test("are not changed in a field that is no longer as the form showed it", async () => {
     const { clientId } = await create({ requestRate: 7 });
     const update = (form: object) => session.post(`clients/${clientId}/update`, form);

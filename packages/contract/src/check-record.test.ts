@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
+import { factsText } from "../../../test/contract/facts.ts";
 import {
   changed,
   fullRecord,
@@ -12,6 +13,7 @@ import {
 import { checkRecord } from "./check-record.ts";
 import { findViolations, ViolationList } from "./field-kinds.ts";
 import { readBatch } from "./read-batch.ts";
+import { readRecord } from "./read-record.ts";
 import { RESOURCES, type Resource } from "./resource.ts";
 import { type FieldSchema, text } from "./schema/field.ts";
 import { RECORD_SCHEMAS } from "./schema/record-schemas.ts";
@@ -62,6 +64,48 @@ test("only optional fields get the advice to omit them", () => {
     const advice = messageOf(resource, changed(fullRecord(resource), pointer, null));
     assert.equal(advice?.includes("leave it out"), !required, `${resource}${pointer}: ${advice}`);
   }
+});
+
+test("the advice to omit a null names the setting of each serialiser", () => {
+  const record = changed(fullRecord("reservations"), "/numberOfRooms", null);
+  assert.equal(
+    messageOf("reservations", record),
+    "numberOfRooms must not be null; leave it out (Jackson: NON_NULL; Gson: no serializeNulls; System.Text.Json: WhenWritingNull) or send a value",
+  );
+  const item = changed(fullRecord("reservations"), "/roomStays/0", null);
+  assert.equal(
+    messageOf("reservations", item),
+    "item 0 of roomStays must not be null; leave it out or send a value",
+  );
+});
+
+test("with nullsAbsent, null in an optional field is valid, whether the record is walked or parsed, and reads as absent", () => {
+  const limits = { ...LIMITS, nullsAbsent: true };
+  const totalOf = (resource: Resource, text: string, walked: boolean) => {
+    const reading = readBatch(Buffer.from(`[${text}]`), limits, walked ? resource : undefined);
+    assert.ok(reading.ok);
+    const record = reading.records[0]!;
+    return { total: checkRecord(resource, record, 100, undefined, true).total, validAs: record.validAs };
+  };
+  for (const { resource, pointer, field, required } of everyField) {
+    const text = JSON.stringify(changed(fullRecord(resource), pointer, null));
+    const isValid = !required || field.nullable === true;
+    const walked = totalOf(resource, text, true);
+    assert.equal(walked.total === 0, isValid, `${resource}${pointer}`);
+    assert.equal(totalOf(resource, text, false).total === 0, isValid, `${resource}${pointer}`);
+    if (!isValid) continue;
+    assert.equal(walked.validAs, resource, `${resource}${pointer}`);
+    const omitted = JSON.stringify(changed(fullRecord(resource), pointer, undefined));
+    const factsOf = (json: string) => factsText(readRecord(resource, Buffer.from(json)).content().facts);
+    assert.equal(factsOf(text), factsOf(omitted), `${resource}${pointer}`);
+    assert.equal(
+      factsOf(text.replace("clientCode", "client\\u0043ode")),
+      factsOf(omitted),
+      `${resource}${pointer}`,
+    );
+  }
+  const items = JSON.stringify(changed(fullRecord("reservations"), "/roomStays/0", null));
+  for (const isWalked of [true, false]) assert.equal(totalOf("reservations", items, isWalked).total, 1);
 });
 
 test("the required fields are those of the contract", () => {

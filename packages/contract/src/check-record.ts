@@ -14,7 +14,8 @@ const VALID: RecordCheck = Object.freeze({ violations: NO_VIOLATIONS, total: 0 }
 
 /**
  * Checks a record against the contract of its resource (specification, section 2). Lists at most `violationsMax` violations, with
- * RFC 6901 pointers into the batch; `total` counts all. All records of a batch should share one `suggestions` object.
+ * RFC 6901 pointers into the batch; `total` counts all. All records of a batch should share one `suggestions` object. `nullsAbsent`: null
+ * in an optional field is valid.
  *
  * @example
  * const { violations, total } = checkRecord("reservations", record, 100);
@@ -26,10 +27,19 @@ export function checkRecord(
   record: BatchRecord,
   violationsMax: number,
   suggestions?: SuggestionCount,
+  nullsAbsent = false,
 ): RecordCheck {
   if (record.validAs === resource) return VALID;
   const { index, lexical, lexicalTotal } = record;
-  const found = new ViolationList(index, violationsMax, lexical, lexicalTotal, suggestions);
+  const found = new ViolationList(
+    index,
+    violationsMax,
+    lexical,
+    lexicalTotal,
+    suggestions,
+    "the record",
+    nullsAbsent,
+  );
   findViolations(RECORD_SCHEMAS[resource], record.value, found);
   return found.total === 0 ? VALID : { violations: found.kept, total: found.total };
 }

@@ -81,6 +81,8 @@ export class ViolationList {
   readonly #keptMax: number;
   readonly #suggestions: SuggestionCount;
   readonly #whole: string;
+  /** Whether null in an optional field is read as if the field were omitted. */
+  readonly nullsAbsent: boolean;
 
   constructor(
     index: number,
@@ -89,6 +91,7 @@ export class ViolationList {
     foundTotal: number,
     suggestions: SuggestionCount = { given: 0 },
     whole = "the record",
+    nullsAbsent = false,
   ) {
     this.kept = found.slice(0, keptMax);
     this.total = foundTotal;
@@ -96,6 +99,7 @@ export class ViolationList {
     this.#keptMax = keptMax;
     this.#suggestions = suggestions;
     this.#whole = whole;
+    this.nullsAbsent = nullsAbsent;
   }
 
   /** A suggestion for the end of a message; "" once the batch has had SUGGESTIONS_MAX. */
@@ -121,20 +125,29 @@ export class ViolationList {
   }
 }
 
+/** Where a null is: an item of an array cannot be omitted. */
+type Place = "required" | "optional" | "item";
+
+const NULL_ADVICE: Readonly<Record<Place, string>> = {
+  required: "send a value",
+  optional:
+    "leave it out (Jackson: NON_NULL; Gson: no serializeNulls; System.Text.Json: WhenWritingNull) or send a value",
+  item: "leave it out or send a value",
+};
+
 /**
  * Reports all violations of a schema. Runs on records that `walkRecord` cannot decide, and must agree with it (a property test compares
- * both). `required`: the value is a required field.
+ * both).
  */
 export function findViolations(
   schema: FieldSchema,
   value: unknown,
   found: ViolationList,
-  required = false,
+  place: Place = "item",
 ): void {
   if (value === null) {
-    if (schema.nullable === true) return;
-    const advice = required ? "send a value" : "leave it out or send a value";
-    found.add("null", () => `must not be null; ${advice}`);
+    if (schema.nullable === true || (place === "optional" && found.nullsAbsent)) return;
+    found.add("null", () => `must not be null; ${NULL_ADVICE[place]}`);
     return;
   }
   FIELD_KINDS[schema.fieldKind].check(value, found, schema);
@@ -157,8 +170,9 @@ function checkObject(value: unknown, found: ViolationList, schema: FieldSchema):
     const member = value[name];
     if (member === undefined) continue;
     found.path.push(name);
-    const isRequired = member === null && schema.required?.includes(name) === true;
-    findViolations(properties[name] as FieldSchema, member, found, isRequired);
+    // Only null depends on the place, and it is rare.
+    const place = member === null && schema.required?.includes(name) !== true ? "optional" : "required";
+    findViolations(properties[name] as FieldSchema, member, found, place);
     found.path.pop();
   }
   if (schema.period !== undefined) checkPeriod(schema.period, value, found);

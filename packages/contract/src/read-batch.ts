@@ -55,6 +55,8 @@ export interface BatchLimits {
   readonly recordsMax: number;
   /** Maximum nesting; the array of the batch is 1. */
   readonly depthMax: number;
+  /** Whether null in an optional field is valid. */
+  readonly nullsAbsent?: boolean;
 }
 
 /** A body that is not a batch. The codes are those of the error registry. */
@@ -215,7 +217,11 @@ class BatchRun {
     this.#limits = limits;
     this.#resource = resource;
     this.#schema = resource === undefined ? undefined : RECORD_SCHEMAS[resource];
-    this.#walkLimits = { bytesMax: WALKED_BYTES_MAX, depthMax: limits.depthMax };
+    this.#walkLimits = {
+      bytesMax: WALKED_BYTES_MAX,
+      depthMax: limits.depthMax,
+      nullsAbsent: limits.nullsAbsent === true,
+    };
     this.#visit = visit;
     this.#ascii = isAscii(body);
     this.#refusal = this.#open();

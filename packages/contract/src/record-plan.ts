@@ -248,6 +248,8 @@ export interface SpanMember {
   /** One of WALK. */
   readonly kind: number;
   readonly nullable: boolean;
+  /** Whether the member may be omitted; false for the items of an array. */
+  readonly optional: boolean;
   /** Length of a string in characters. */
   readonly lengthMin: number;
   readonly lengthMax: number;
@@ -301,6 +303,7 @@ function planOf(schema: FieldSchema, mode: WalkMode, noted: NotedObject, front: 
       column: placeIn(kept, name, front),
       sought: head[name] ?? placeIn(sought, name, front + 2 * kept.length),
       period: mode === "check" ? (schema.period?.indexOf(name) ?? -1) + 1 : 0,
+      optional: schema.required?.includes(name) !== true,
     }),
   );
   if (members.length > MEMBERS_MAX) throw new Error("An object has more members than a number has bits.");
@@ -326,14 +329,14 @@ function nothingOf(mode: WalkMode, object: FieldSchema | undefined): NotedObject
   return mode === "facts" && object?.properties !== undefined ? NOTHING : undefined;
 }
 
-const NO_PLACE = { bit: 0, column: 0, sought: 0, period: 0 };
+const NO_PLACE = { bit: 0, column: 0, sought: 0, period: 0, optional: false };
 
 function memberOf(
   name: string,
   schema: FieldSchema,
   mode: WalkMode,
   noted: NotedObject,
-  place: Pick<SpanMember, "bit" | "column" | "sought" | "period">,
+  place: Pick<SpanMember, "bit" | "column" | "sought" | "period" | "optional">,
 ): SpanMember {
   const { fieldKind, items } = schema;
   const isArray = fieldKind === "array";

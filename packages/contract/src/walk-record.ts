@@ -114,11 +114,13 @@ let isCheck = false;
 /** Of facts: whether unknown names are compared with the contract's, and how many were in this record. */
 let isFacts = false;
 let namesCompared = 0;
+/** Whether null is valid in optional members: of a check as its client is set, of an accepted record always. */
+let areNullsAbsent = false;
 let bytesEnd = 0;
 let depthMax = 0;
 let depth = 0;
 let values = 0;
-/** The last date walked, as YYYYMMDD. */
+/** The last date walked, as YYYYMMDD; 0: a null. */
 let date = 0;
 /** Start and end of unknown names in open objects, including quotes. A record with more is parsed. */
 const unknowns = new Int32Array(2 * 32);
@@ -219,6 +221,7 @@ export function walkSpans(
 ): RecordSpans | undefined {
   bytesEnd = end;
   depthMax = Number.POSITIVE_INFINITY;
+  areNullsAbsent = true;
   const plan = SPAN_PLANS.facts[resource];
   if (walkBy(plan, bytes, chunk, start) === end) {
     const most = end - start + COLUMN_BYTES * plan.numbers;
@@ -246,6 +249,7 @@ export function walkHead(
   stopAt = 0;
   bytesEnd = end;
   depthMax = Number.POSITIVE_INFINITY;
+  areNullsAbsent = true;
   const over = walkBy(plan, bytes, chunk, start);
   top = base;
   if (over !== UNSURE) return over === end ? { bytes, slab, base } : undefined;
@@ -277,6 +281,8 @@ export function newRecordWalk(): RecordWalk {
 
 /** Maximum bytes of a record, and maximum nesting, where the array of the batch is 1. */
 export interface WalkLimits {
+  /** Whether null is valid in optional members. */
+  readonly nullsAbsent?: boolean;
   readonly bytesMax: number;
   readonly depthMax: number;
 }
@@ -297,6 +303,7 @@ export function walkRecord(
   values = 2;
   bytesEnd = start + limits.bytesMax;
   depthMax = limits.depthMax;
+  areNullsAbsent = limits.nullsAbsent === true;
   const end = walkBy(SPAN_PLANS.check[resource], body, chunk, start);
   const isWalked = end !== UNSURE && end <= bytesEnd;
   const client = isWalked ? codeOf(body, base + HEAD_NUMBERS, walk.clientCode) : undefined;
@@ -419,7 +426,7 @@ function walkObject(body: Uint8Array, from: number, plan: SpanPlan, item: number
       at = walkMember(body, at, member, item);
       // If both dates of a period are present, they must be in order.
       if (member.period !== 0) {
-        if (first !== 0 && (member.period === 1 ? first < date : date < first)) return UNSURE;
+        if (first !== 0 && date !== 0 && (member.period === 1 ? first < date : date < first)) return UNSURE;
         first = date;
       }
       last = member;
@@ -524,7 +531,7 @@ function walkMember(body: Uint8Array, at: number, member: SpanMember, item: numb
   if (kind === SKIP) return skipValue(body, at);
   const byte = body[at];
   if (kind === UNKNOWN) return walkUnknown(body, at);
-  if (byte === LETTER_N) return member.nullable ? walkNull(body, at) : UNSURE;
+  if (byte === LETTER_N) return walkAbsent(body, at, member);
   if (kind <= TIMESTAMP) return byte === QUOTE ? walkQuoted(body, at + 1, member, item) : UNSURE;
   switch (kind) {
     case DECIMAL:
@@ -547,6 +554,12 @@ function walkMember(body: Uint8Array, at: number, member: SpanMember, item: numb
     default:
       return UNSURE;
   }
+}
+
+/** The end of a null, if the member may have one. */
+function walkAbsent(body: Uint8Array, at: number, { nullable, optional }: SpanMember): number {
+  date = 0;
+  return nullable || (areNullsAbsent && optional) ? walkNull(body, at) : UNSURE;
 }
 
 /** Checks the length of the string at `at`, which may have escapes, and returns its end. */

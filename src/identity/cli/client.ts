@@ -1,5 +1,6 @@
 import {
   CLIENT_ID,
+  choice,
   count,
   duration,
   type Noun,
@@ -16,6 +17,7 @@ import {
   type ClientSummary,
   createClient,
   listClients,
+  NULL_READINGS,
   revokeClient,
   rotateSecret,
   type SecretSummary,
@@ -27,7 +29,7 @@ import { TOKEN_SCOPES } from "../scopes.ts";
 import { adminVerb } from "./administer.ts";
 
 const CLIENT_JSON =
-  '{"client_id", "name", "scopes", "grants", "request_rate", "request_burst", "token_burst", "reply_to_origins", "created_at", "revoked_at", "last_used_at"}';
+  '{"client_id", "name", "scopes", "grants", "request_rate", "request_burst", "token_burst", "reply_to_origins", "nulls", "created_at", "revoked_at", "last_used_at"}';
 const KEPT_SECRET = "The secret is shown once. Store it, and send it over a secure channel.\n";
 
 /** Parameter for grants written as CLIENTCODE/PROPERTYCODE or CLIENTCODE/*. */
@@ -62,6 +64,11 @@ const LIMITS = {
   tokenBurst: limit("burst of token requests"),
 };
 const ORIGIN = texts("ORIGIN", "origin that ReplyTo addresses may have, such as https://pms.example");
+const NULLS = choice(
+  "READING",
+  NULL_READINGS,
+  "null in optional fields: absent (as if they were omitted) or specified (only where the specification shows null)",
+);
 const OVERLAP = duration("how long the previous secret stays valid");
 const EXPIRES = duration("when the new secret expires, such as 90d; without it never");
 
@@ -84,6 +91,7 @@ function clientFields(client: ClientSummary, secret?: string): string[] {
     ["request burst", figure(client.requestBurst)],
     ["token burst", figure(client.tokenBurst)],
     ["reply-to origins", joined(client.replyToOrigins)],
+    ["null in optional fields", client.nulls],
     ["created", moment(client.createdAt)],
     ["last used", moment(client.lastUsedAt)],
     ...revoked,
@@ -109,6 +117,7 @@ const create = adminVerb({
     scope: scopes,
     ...LIMITS,
     replyToOrigin: ORIGIN,
+    nulls: NULLS,
     expires: duration("when the secret expires, such as 90d; without it never"),
   },
   examples: [
@@ -116,7 +125,8 @@ const create = adminVerb({
     'client create --name "Acme PMS" --grant ACME/LON01 --grant ACME/PAR01 --scope reservations:write --rate 50 --json',
   ],
   json: CLIENT_JSON.replace("{", '{"client_secret", '),
-  async admin({ name, grant, scope, rate, burst, tokenBurst, replyToOrigin, expires }, admin, { output }) {
+  async admin(given, admin, { output }) {
+    const { name, grant, scope, rate, burst, tokenBurst, replyToOrigin, nulls, expires } = given;
     const settings: ClientSettings = {
       name,
       scopes: scope ?? [...TOKEN_SCOPES],
@@ -125,6 +135,7 @@ const create = adminVerb({
       requestBurst: burst ?? null,
       tokenBurst: tokenBurst ?? null,
       replyToOrigins: replyToOrigin,
+      ...(nulls === undefined ? {} : { nulls }),
     };
     const { clientId, clientSecret, client } = await createClient(admin, settings, {
       secretExpiresSeconds: expires,
@@ -177,19 +188,31 @@ const update = adminVerb({
     scope: scopes,
     ...LIMITS,
     replyToOrigin: ORIGIN,
+    nulls: NULLS,
   },
   examples: [
     "client update bhc_4Zt1 --add-grant ACME/ROM01",
+    "client update bhc_4Zt1 --nulls absent",
     "client update bhc_4Zt1 --rate 100 --burst default",
   ],
   json: CLIENT_JSON,
-  check: ({ name, addGrant, removeGrant, scope, rate, burst, tokenBurst, replyToOrigin }) => {
-    const given = [name, scope, rate, burst, tokenBurst, ...addGrant, ...removeGrant, ...replyToOrigin];
+  check: ({ name, addGrant, removeGrant, scope, rate, burst, tokenBurst, replyToOrigin, nulls }) => {
+    const given = [
+      name,
+      scope,
+      rate,
+      burst,
+      tokenBurst,
+      nulls,
+      ...addGrant,
+      ...removeGrant,
+      ...replyToOrigin,
+    ];
     if (given.every((value) => value === undefined))
       throw new UsageError("Nothing to change: name at least one option.");
   },
   async admin(given, admin, { output }) {
-    const { name, scope, rate, burst, tokenBurst, replyToOrigin } = given;
+    const { name, scope, rate, burst, tokenBurst, replyToOrigin, nulls } = given;
     const { addGrant: added, removeGrant: removed } = given;
     const client = await updateClient(admin, given.clientId, {
       name,
@@ -198,6 +221,7 @@ const update = adminVerb({
       requestBurst: burst,
       tokenBurst,
       replyToOrigins: replyToOrigin.length === 0 ? undefined : replyToOrigin.filter(Boolean),
+      nulls,
       editGrants: added.length + removed.length === 0 ? undefined : { added, removed },
     });
     output.result(clientJson(client), clientFields(client));

@@ -13,6 +13,7 @@ select c.client_id as "clientId",
   c.request_burst as "requestBurst",
   c.token_burst as "tokenBurst",
   c.reply_to_origins as "replyToOrigins",
+  c.nulls,
   c.created_at as "createdAt",
   c.revoked_at as "revokedAt",
   (select max(s.last_used_at) from bellhop.client_secret s where s.client_id = c.client_id) as "lastUsedAt"

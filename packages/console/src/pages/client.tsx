@@ -13,6 +13,8 @@ import {
   GrantsField,
   LimitFields,
   NameField,
+  NULL_READINGS,
+  NullsField,
   readClient,
   readDays,
   ScopeFields,
@@ -96,6 +98,7 @@ function Client({ client }: { client: ClientAnswer }) {
           "Burst of tokens": limit(client.tokenBurst, defaults.tokenBurst),
           Scopes: client.scopes.join(", "),
           "Reply to": client.replyToOrigins.join(", "),
+          "Null in optional fields": NULL_READINGS[client.nulls],
         }}
       />
       <Section title="Client id">
@@ -120,6 +123,7 @@ function EditClientDialog({ client, onClose }: { client: ClientAnswer; onClose: 
     >
       <NameField defaultValue={shown.name} />
       <ScopeFields known={shown.knownScopes} chosen={shown.scopes} />
+      <NullsField chosen={shown.nulls} />
       <LimitFields limits={shown} defaults={shown.defaults} />
     </FormDialog>
   );

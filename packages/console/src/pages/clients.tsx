@@ -5,6 +5,7 @@ import type {
   ClientLimits,
   ClientOptionsAnswer,
   CreateClientAnswer,
+  NullReading,
   PageOf,
 } from "../contract.ts";
 import { addressOf, post, useAnswer, useCovers, useMay } from "../data/queries.ts";
@@ -110,6 +111,7 @@ function NewClientForm({ options }: { options: ClientOptionsAnswer }) {
           onChange={setGrantText}
         />
         <ScopeFields known={options.knownScopes} chosen={options.defaults.scopes} />
+        <NullsField chosen="specified" />
         <LimitFields defaults={options.defaults} />
         <DaysField label="The secret expires after days" />
       </Form>
@@ -131,13 +133,30 @@ const LIMITS: readonly (readonly [name: keyof ClientLimits, label: string])[] = 
   ["tokenBurst", "Burst of tokens"],
 ];
 
-/** Name, scopes and the limits of the form; an empty limit follows the configuration. */
+export const NULL_READINGS: Readonly<Record<NullReading, string>> = {
+  specified: "Refused, except where the specification shows it",
+  absent: "Read as if the field were omitted",
+};
+
+export function NullsField({ chosen }: { chosen: NullReading }) {
+  return (
+    <SelectField
+      name="nulls"
+      label="Null in optional fields"
+      options={Object.entries(NULL_READINGS)}
+      defaultValue={chosen}
+    />
+  );
+}
+
+/** Name, scopes, the reading of null and the limits of the form; an empty limit follows the configuration. */
 export function readClient(form: FormData) {
   const limits = LIMITS.filter(([name]) => form.has(name)).map(([name]) => [
     name,
     form.get(name) === "" ? null : Number(form.get(name)),
   ]);
-  return { name: typed(form, "name"), scopes: form.getAll("scopes"), ...Object.fromEntries(limits) };
+  const nulls = form.get("nulls");
+  return { name: typed(form, "name"), scopes: form.getAll("scopes"), nulls, ...Object.fromEntries(limits) };
 }
 
 export function readDays(form: FormData): number | undefined {
