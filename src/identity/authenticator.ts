@@ -28,12 +28,18 @@ interface GoodToken {
   readonly client: ClientFacts;
 }
 
-/** Returns the token if it is valid now. Synchronous if everything is cached, as for nearly every request. */
-type TokenReader = (token: string) => GoodToken | undefined | Promise<GoodToken | undefined>;
+/**
+ * Returns the token if it is valid now. Synchronous if everything is cached, as for nearly every request. `connection`: what the token came
+ * on.
+ */
+type TokenReader = (
+  token: string,
+  connection?: object,
+) => GoodToken | undefined | Promise<GoodToken | undefined>;
 
 /**
  * Creates the reader: checks signature, times, denylist, key and client. Caches valid signatures (0.1 ms to check) under the token's hash,
- * so memory holds no tokens and forged ones take no space; everything else is checked at every use. Calls `expired` with the client of a
+ * so the cache holds no tokens and forged ones take no space; everything else is checked at every use. Calls `expired` with the client of a
  * token refused only for its age.
  */
 function createTokenReader(
@@ -42,6 +48,7 @@ function createTokenReader(
   expired: (clientId: string) => void,
 ): TokenReader {
   const verified = new BoundedMap<string, VerifiedToken>(TOKENS_MAX);
+  const digestOf = digestReader();
 
   function withClient(token: VerifiedToken, client: ClientFacts | undefined): GoodToken | undefined {
     return client === undefined || client.revoked ? undefined : { token, client };
@@ -60,8 +67,8 @@ function createTokenReader(
     return good;
   }
 
-  function read(text: string): ReturnType<TokenReader> {
-    const digest = hash("sha256", text, "base64");
+  function read(text: string, connection: object | undefined): ReturnType<TokenReader> {
+    const digest = digestOf(text, connection);
     const token = verified.get(digest);
     if (token === undefined) return readUnknown(text, digest);
     if (!isStillGood(directory, token)) {
@@ -75,9 +82,21 @@ function createTokenReader(
       : withClient(token, client);
   }
 
-  return function readToken(text) {
+  return function readToken(text, connection) {
     const renewal = directory.freshen();
-    return renewal === undefined ? read(text) : renewal.then(() => read(text));
+    return renewal === undefined ? read(text, connection) : renewal.then(() => read(text, connection));
+  };
+}
+
+/** Hashes tokens. Clients repeat theirs, so the last one of each connection, which Node keeps with its last request, is not hashed again. */
+function digestReader(): (text: string, connection: object | undefined) => string {
+  const last = new WeakMap<object, { readonly text: string; readonly digest: string }>();
+  return (text, connection) => {
+    const known = connection && last.get(connection);
+    if (known?.text === text) return known.digest;
+    const digest = hash("sha256", text, "base64");
+    if (connection !== undefined) last.set(connection, { text, digest });
+    return digest;
   };
 }
 
@@ -202,13 +221,17 @@ export function createAuthenticator(options: AuthenticatorOptions) {
     /**
      * Reads the bearer token of a request. `absent` (401): no header, another scheme or no token. `invalid` (403): forged, expired,
      * revoked, or several headers. Synchronous if everything is cached; a promise rejects only if the database is unavailable.
+     * `connection`: what the request came on, if others may follow on it.
      */
-    verifyBearer(headers: readonly string[] | undefined): BearerResult | Promise<BearerResult> {
+    verifyBearer(
+      headers: readonly string[] | undefined,
+      connection?: object,
+    ): BearerResult | Promise<BearerResult> {
       const token = bearerOf(headers);
       if (token === undefined) return { kind: "absent" };
       if (token === false) return { kind: "invalid" };
       const version = directory.version();
-      const good = readToken(token);
+      const good = readToken(token, connection);
       return good instanceof Promise
         ? good.then((known) => resultOf(known, version))
         : resultOf(good, version);

@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders } from "node:http";
+import type { IncomingMessage } from "node:http";
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from "fastify";
 import { ServiceError } from "../platform/errors/registry.ts";
 import type { Authenticator, BearerResult } from "./authenticator.ts";
@@ -123,9 +123,9 @@ export function admit(context: AdmissionContext, scopes: readonly string[], bear
 /** Verifies a request's bearer token. More than one Authorization header is an error. */
 export function verifyBearer(
   { authenticator }: AdmissionContext,
-  { authorization }: IncomingHttpHeaders,
+  { headers: { authorization }, socket }: IncomingMessage,
 ): BearerResult | Promise<BearerResult> {
-  return authenticator.verifyBearer(authorization === undefined ? undefined : [authorization]);
+  return authenticator.verifyBearer(authorization === undefined ? undefined : [authorization], socket);
 }
 
 /**
@@ -152,7 +152,7 @@ export function authorize(context: AdmissionContext, scope: string | readonly st
       if (known.kind === "ok") request.authorized = { scopes, version: known.version };
       done();
     };
-    const bearer = verifyBearer(context, request.headers);
+    const bearer = verifyBearer(context, request.raw);
     if (bearer instanceof Promise) bearer.then(settle, done);
     else settle(bearer);
   };

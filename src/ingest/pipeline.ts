@@ -129,7 +129,7 @@ function checkFraming(_context: DataContext, { raw }: DataPost): void {
 }
 
 function authenticate(context: DataContext, post: DataPost): Promise<void> | undefined {
-  const bearer = verifyBearer(context, post.raw.headers);
+  const bearer = verifyBearer(context, post.raw);
   if (bearer instanceof Promise) {
     return bearer
       .then((known) => {

@@ -5,6 +5,7 @@ import type { AddressInfo } from "node:net";
 import { after, before, describe, it } from "node:test";
 import { exportJWK, type JWTPayload } from "jose";
 import { hasScope, type Principal, permits } from "../../src/identity/permissions.ts";
+import { revokeToken } from "../../src/identity/token-admin.ts";
 import {
   type AuthNode,
   type Credentials,
@@ -228,6 +229,21 @@ describe("the bearer check", () => {
     for (const text of ["a", "a.b.c", "\u2603", "a b", "..", "%00"]) {
       assert.equal((await verifyBearer([`Bearer ${text}`])).kind, "invalid", text);
     }
+  });
+
+  it("reads each request of a connection by its own token", async () => {
+    const [one, other] = [await takeToken(node.url, client), await takeToken(node.url, client)];
+    const { verifyBearer } = node.authenticator;
+    const connection = {};
+    const kinds: string[] = [];
+    const forged = one.replace(/.$/, (last) => (last === "A" ? "B" : "A"));
+    for (const token of [one, one, forged, one, other, forged, forged, other])
+      kinds.push((await verifyBearer([`Bearer ${token}`], connection)).kind);
+    assert.deepEqual(kinds, ["ok", "ok", "invalid", "ok", "ok", "invalid", "invalid", "ok"]);
+    await revokeToken(node.admin, one);
+    assert.equal((await verifyBearer([`Bearer ${other}`], connection)).kind, "ok");
+    assert.equal((await verifyBearer([`Bearer ${one}`], connection)).kind, "invalid");
+    assert.equal((await verifyBearer([`Bearer ${one}`], connection)).kind, "invalid");
   });
 
   it("asks the database nothing for forged tokens, beyond the question of the half second", async () => {
