@@ -616,7 +616,7 @@ select name, replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', ''
 from (values ('privacy.list'), ('privacy.names')) as key (name);
 
 -- The rules by which the night ledger is derived (src/apply/ledger/derivation.ts).
-insert into bellhop.instance (name, value) values ('ledger.derivation', '2');
+insert into bellhop.instance (name, value) values ('ledger.derivation', '3');
 
 -- The schema that a replay can rebuild from the log: positions, current records, versions.
 create schema bellhop_state;

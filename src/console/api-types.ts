@@ -410,7 +410,7 @@ export type Timestamp = string;
 
 export interface Warning {
   readonly pointer: string;
-  readonly code: "inventory.oversold" | "inventory.sold-split" | "inventory.room-type-repeated" | "inventory.too-many-room-types" | "count.negative" | "reservation.revenue-total" | "reservation.revenue-summary" | "reservation.outside-stay" | "reservation.too-many-nights" | "reservation.overlapping-stays" | "group.pickup-above-blocks" | "group.outside-dates" | "group.too-many-blocks" | "field.similar" | "currency.unknown" | "time.implausible" | "status.unmapped" | "room-type.unknown" | "warnings.more" | (string & {});
+  readonly code: "inventory.oversold" | "inventory.sold-split" | "inventory.room-type-repeated" | "inventory.too-many-room-types" | "count.negative" | "reservation.revenue-total" | "reservation.revenue-summary" | "reservation.outside-stay" | "reservation.too-many-nights" | "reservation.too-many-changes" | "reservation.overlapping-stays" | "group.pickup-above-blocks" | "group.outside-dates" | "group.too-many-blocks" | "field.similar" | "currency.unknown" | "time.implausible" | "status.unmapped" | "room-type.unknown" | "warnings.more" | (string & {});
   readonly message: string;
 }
 

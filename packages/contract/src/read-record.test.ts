@@ -501,6 +501,23 @@ test("room stays that share a night are warned about once, in any order; day use
   );
 });
 
+test("room stays that share nights are warned about if daily revenue changes too often within them", () => {
+  const dayOf = (day: number) => new Date(Date.UTC(2026, 0, 1 + day)).toISOString().slice(0, 10);
+  const warnedOf = (stays: number, days: number) => {
+    const stay = (leastRecord("reservations")["roomStays"] as object[])[0];
+    const roomStays = Array(stays).fill({ ...stay, arrivalDate: dayOf(0), departureDate: dayOf(60) });
+    const daily = Array.from({ length: days }, (_, at) => ({
+      occupancyDate: dayOf(2 * at + 1),
+      netRoomRevenue: 1,
+    }));
+    return warned("reservations", { ...leastRecord("reservations"), roomStays, stayRevenue: { daily } });
+  };
+  const overlapping = "/roomStays/1 reservation.overlapping-stays";
+  assert.deepEqual(warnedOf(1, 29), []);
+  assert.deepEqual(warnedOf(5, 7), [overlapping]);
+  assert.deepEqual(warnedOf(5, 8), [overlapping, "/stayRevenue/daily reservation.too-many-changes"]);
+});
+
 /** Every date and time of an object and of the objects within it, with its pointer in the full record. */
 function timeFields({ properties = {}, items }: FieldSchema, pointer = ""): [string, FieldSchema][] {
   if (items !== undefined) return timeFields(items, `${pointer}/0`);

@@ -3,6 +3,7 @@ import { isCurrency } from "./currencies.ts";
 import { type Money, moneyAt, sumOf, tenThousandthsAt } from "./money.ts";
 import { HEAD, LIST, NOTED, PLACES, SOUGHT, SOUGHT_FROM } from "./record-plan.ts";
 import type { Resource } from "./resource.ts";
+import { changesTooOften } from "./revenue-changes.ts";
 import type { FieldKind, FieldSchema } from "./schema/field.ts";
 import { RECORD_OBJECTS } from "./schema/record-schemas.ts";
 import { StayDates } from "./stay-dates.ts";
@@ -23,6 +24,8 @@ export const WARNING_CODES = {
   "reservation.outside-stay": "A date of a rate, service or revenue lies outside the stay.",
   "reservation.too-many-nights":
     "A room stay has more than 1,100 nights, or all stays together more than 11,000: insight ignores the reservation.",
+  "reservation.too-many-changes":
+    "Room stays share nights, and daily revenue is reported for some of these and not for others, with more than 50 changes in all stays together, plus two for each room stay and each date of revenue: insight counts the rooms and the daily revenue, and no rates.",
   "reservation.overlapping-stays":
     "Room stays of the reservation share a night: it has numberOfRooms rooms in all, not each of them. Send one reservation per room type, linked by multiReservationId.",
   "group.pickup-above-blocks": "More rooms were picked up than were blocked.",
@@ -354,6 +357,24 @@ class WarningCheck {
     this.#list = "";
     const message = this.#isListing && `roomStays/${first} and roomStays/${second} share a night`;
     this.#warn("reservation.overlapping-stays", `roomStays/${second}`, message);
+    this.#warnOfChanges();
+  }
+
+  /** Warns if daily revenue changes too often within stays that share nights. */
+  #warnOfChanges(): void {
+    const stays: [number, number][] = [];
+    for (let stay = this.#first(LIST.stays); stay !== 0; stay = this.#next(stay)) {
+      const [arrival, departure] = [this.#day(stay + STAY.arrivalDate), this.#day(stay + STAY.departureDate)];
+      if (arrival < departure) stays.push([arrival, departure]);
+    }
+    const days: number[] = [];
+    for (let day = this.#first(LIST.days); day !== 0; day = this.#next(day))
+      if (this.#isGiven(day + DAY.netRoomRevenue)) days.push(this.#day(day + DAY.occupancyDate));
+    if (!changesTooOften(stays, days)) return;
+    const message =
+      this.#isListing &&
+      "daily revenue is reported for some of the nights that these stays share, and changes so often that insight does not count their rates";
+    this.#warn("reservation.too-many-changes", "stayRevenue/daily", message);
   }
 
   #warnOfTimes(item: number, times: Members): void {

@@ -5,7 +5,7 @@ import type { Queryable } from "../../platform/db/transaction.ts";
  * The number of the rules by which the ledger is derived from records (docs/figures.md). Increase it, and the number that the first migration
  * inserts, when a rule changes: installations then replay what they hold (docs/upgrades.md).
  */
-const DERIVATION = 2;
+const DERIVATION = 3;
 
 const READ = namedStatement(
   "read-ledger-derivation",

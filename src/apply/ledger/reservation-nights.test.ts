@@ -6,6 +6,7 @@ import { spansOfFacts } from "#contract/parsed-spans.ts";
 import { readRecord } from "#contract/read-record.ts";
 import type { Reservation } from "#contract/schema/record-schemas.ts";
 import { parsedFacts } from "../../../test/contract/facts.ts";
+import { assertComparable } from "../../../test/support/growth.ts";
 import {
   datesOf,
   type NaivePart,
@@ -324,6 +325,50 @@ test("a reservation with more nights than insight counts has none, however they 
   assert.equal(nightsOf(2, 1_101), 0);
   assert.equal(nightsOf(...ten), 11_000);
   assert.equal(nightsOf(...ten, 1), 0);
+});
+
+/** Stays on the same nights, each with a rate and a room type of its own. */
+function roomsSharing(stays: number, nights: number) {
+  const [arrivalDate, departureDate] = [dateOf(FIRST), dateOf(FIRST + nights)];
+  return Array.from({ length: stays }, (_, at) => {
+    return { arrivalDate, departureDate, roomTypeCode: `T${at}`, rates: [{ rateValue: "80" }] };
+  });
+}
+
+test("stays that share nights count without their rates if daily revenue changes too often, and make few runs", () => {
+  const everySecond = Array.from({ length: 107 }, (_, at) => ({
+    occupancyDate: dateOf(FIRST + 2 * at),
+    netRoomRevenue: "100",
+  }));
+  const runsOf = (stays: number, daily: readonly object[]) => {
+    const record = { numberOfRooms: 51, roomStays: roomsSharing(stays, 214), stayRevenue: { daily } };
+    return reservationNights(storedSpans("reservations", record), "CONFIRMED").runs;
+  };
+  const runs = runsOf(51, everySecond);
+  assert.equal(runs.length, 214 + 50);
+  const sum = (of: (run: NightRun) => number) => runs.reduce((all, run) => all + run.nights * of(run), 0);
+  assert.equal(
+    sum(({ rooms }) => rooms),
+    51 * 214,
+  );
+  assert.equal(
+    sum(({ roomRevenue }) => Number(roomRevenue)),
+    107 * 1_000_000,
+  );
+  // Revenue of the first nights only, as it is posted while guests stay, changes once.
+  assert.equal(runsOf(51, everySecond.slice(0, 1)).length, 2 * 51);
+});
+
+test("stays of hundreds of nights that share them cost about as much as the bytes that they are of", () => {
+  const spansOfAll = (roomStays: readonly object[]) => {
+    const record = storedSpans("reservations", { numberOfRooms: 5, roomStays });
+    return Array(Math.ceil(2_000 / roomStays.length)).fill(record);
+  };
+  assertComparable(
+    "the nights of 2,000 stays",
+    { usual: spansOfAll(roomsSharing(10, 3)), worst: spansOfAll(roomsSharing(10, 1_100)), ratioMax: 20 },
+    (all) => all.map((spans) => reservationNights(spans, "CONFIRMED").runs.length),
+  );
 });
 
 test("a group of more blocks than insight counts has none", () => {

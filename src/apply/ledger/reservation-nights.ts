@@ -2,10 +2,12 @@ import { dayAt } from "#contract/calendar.ts";
 import { type Money, moneyAt, sumOf, timesWhole } from "#contract/money.ts";
 import { COLUMNS, FACT_SOURCES, HEAD, LIST } from "#contract/record-plan.ts";
 import type { Resource } from "#contract/resource.ts";
+import { changesTooOften } from "#contract/revenue-changes.ts";
 import { knownStatus } from "#contract/statuses.ts";
 import type { RecordSpans } from "#contract/walk-record.ts";
 import { TextMemory } from "#contract/walk-value.ts";
 import { RESERVATION_NIGHTS_MAX, STAY_NIGHTS_MAX } from "#contract/warnings.ts";
+import { type CoveringStay, SharedDays } from "./shared-days.ts";
 
 /**
  * What the revenue of an entry is of (docs/figures.md); null: room nights. `posted`: room nights whose revenue is daily revenue, and so a
@@ -128,6 +130,10 @@ export class SpanFacts {
     return mark === 0 ? Number.NaN : dayAt(this.#bytes, mark >>> 1);
   }
 
+  has(item: number, column: number): boolean {
+    return this.#slab[this.#placeOf(item, column)] !== 0;
+  }
+
   amount(item: number, column: number): Money | null {
     const place = this.#placeOf(item, column);
     const mark = this.#slab[place] as number;
@@ -171,8 +177,13 @@ class StayNights {
 
   /** Moves the revenue of the stay's nights here from a map by day. */
   takeRevenue(days: Map<number, Money | null>): void {
-    for (let night = 0; night < this.#nights; night += 1) {
-      const day = this.#arrival + night;
+    const isFew = days.size < this.#nights;
+    const own = isFew
+      ? days.keys()
+      : Array.from({ length: this.#nights }, (_, night) => this.#arrival + night);
+    for (const day of own) {
+      const night = day - this.#arrival;
+      if (!(night >= 0 && night < this.#nights)) continue;
       this.#revenue[night] = days.get(day) ?? null;
       days.delete(day);
     }
@@ -212,6 +223,13 @@ class StayNights {
       const nights = to - from;
       runs.push({ firstNight, nights, rooms, adults, children, roomRevenue, grossRoomRevenue, codes });
     }
+  }
+
+  /** The night after the last that has the same rate as `night`, or `end` if that is earlier. */
+  endOfRate(night: number, end: number): number {
+    let next = night + 1;
+    while (next < end && this.#rate[next] === this.#rate[night]) next += 1;
+    return next;
   }
 
   netAt(night: number): Money | null {
@@ -354,55 +372,29 @@ function plainRuns(facts: SpanFacts, stays: number, rooms: number, status: strin
 }
 
 /** A stay of a reservation with overlapping stays or day use; day use has one day. */
-interface OneStay {
-  readonly arrival: number;
-  readonly days: number;
+interface OneStay extends CoveringStay {
   readonly isDayUse: boolean;
   /** Per room. */
   readonly adults: number;
   readonly children: number;
   readonly codes: DimensionCodes;
-  /** By day, per room. */
-  readonly net: readonly (Money | null)[];
-  readonly gross: readonly (Money | null)[];
   /** Equal to an earlier stay in dates, codes and guests. */
   readonly isRepeat: boolean;
-  /** By day: the rooms that it has. */
-  readonly rooms: number[];
-  /** By day: the daily revenue that counts under it, null if it is not reported; undefined if none counts. */
-  readonly revenue: (Money | null | undefined)[];
 }
 
 function readStays(facts: SpanFacts, status: string | null): OneStay[] {
   const stays: OneStay[] = [];
   const known = new Set<string>();
-  let rate = facts.first(LIST.rates);
-  let stay = facts.first(LIST.stays);
-  for (let at = 0; stay !== 0; stay = facts.next(stay), at += 1) {
+  for (let stay = facts.first(LIST.stays); stay !== 0; stay = facts.next(stay)) {
     const arrival = facts.day(stay, COLUMN.arrivalDate);
     const nights = facts.day(stay, COLUMN.departureDate) - arrival;
-    const days = Math.max(1, nights);
-    const isDayUse = !(nights > 0);
-    nightsOfStay.begin(arrival, days, 1);
-    rate = readRates(facts, rate, at);
-    const places = Array.from({ length: days }, (_, day) => day);
     const codes = codesOf(facts, stay, status);
     const adults = countOf(facts.whole(stay, COLUMN.numberOfAdults) ?? 0);
     const children = countOf(facts.whole(stay, COLUMN.numberOfChildren) ?? 0);
     const text = JSON.stringify([arrival, nights, adults, children, codes]);
-    stays.push({
-      arrival,
-      days,
-      isDayUse,
-      adults,
-      children,
-      codes,
-      net: places.map((day) => nightsOfStay.netAt(day)),
-      gross: places.map((day) => nightsOfStay.grossAt(day)),
-      isRepeat: known.has(text),
-      rooms: places.map(() => 0),
-      revenue: places.map(() => undefined),
-    });
+    const isDayUse = !(nights > 0);
+    const days = Math.max(1, nights);
+    stays.push({ arrival, days, isDayUse, adults, children, codes, isRepeat: known.has(text) });
     known.add(text);
   }
   return stays;
@@ -413,66 +405,68 @@ function compareStays(one: OneStay, other: OneStay): number {
   return Number(one.isRepeat) - Number(other.isRepeat) || other.arrival - one.arrival;
 }
 
-/** Distributes the rooms and the daily revenue of each day among the stays that cover it. Adds these days to `covered`. */
-function distribute(stays: readonly OneStay[], rooms: number, days: Days, covered: Set<number>): void {
-  const byDay = new Map<number, OneStay[]>();
-  for (const stay of stays)
-    for (let day = 0; day < stay.days; day += 1) {
-      const covering = byDay.get(stay.arrival + day);
-      if (covering === undefined) byDay.set(stay.arrival + day, [stay]);
-      else covering.push(stay);
-    }
-  for (const [day, covering] of byDay) {
-    covering.sort(compareStays);
-    const amount = days.get(day) ?? null;
-    // Daily revenue of a date with a night and day use is the night's.
-    const isOwn = !covered.has(day);
-    for (const [at, stay] of covering.entries()) {
-      const first = at === 0 ? Math.max(1, rooms - covering.length + 1) : 1;
-      stay.rooms[day - stay.arrival] = at < rooms ? first : 0;
-      if (amount !== null) stay.revenue[day - stay.arrival] = at === 0 && isOwn ? amount : null;
-    }
-  }
-  for (const day of byDay.keys()) covered.add(day);
-}
-
 /** The cause of a day's revenue: daily revenue of statuses that are not booked may be a fee. */
 function causeOf({ isDayUse }: OneStay, isPosted: boolean): RevenueCause | null {
   if (isDayUse) return isPosted ? "dayUsePosted" : "dayUse";
   return isPosted ? "posted" : null;
 }
 
-/** Appends a stay to `runs`, consecutive days with equal numbers as one run. */
-function addStay(runs: NightRun[], stay: OneStay, isBooked: boolean): void {
+/** What stays with nights, or those of day use, share. */
+interface Sharing {
+  readonly rooms: number;
+  readonly days: Days;
+  readonly shared: SharedDays<OneStay>;
+  /** Daily revenue of a date with a night and day use is the night's. */
+  readonly isOwn: (day: number) => boolean;
+  readonly isBooked: boolean;
+}
+
+/** Appends a stay, whose rates are in `nightsOfStay`, to `runs`, consecutive days with equal numbers as one run. */
+function addStay(
+  runs: NightRun[],
+  stay: OneStay,
+  { rooms: all, days, shared, isOwn, isBooked }: Sharing,
+): void {
   const codesBy = new Map<RevenueCause | null, DimensionCodes>([[null, stay.codes]]);
   let last: NightRun | undefined;
-  for (let day = 0; day < stay.days; day += 1) {
-    const rooms = stay.rooms[day] as number;
-    const daily = stay.revenue[day];
-    if (rooms === 0 && daily == null) continue;
-    const cause = causeOf(stay, daily != null && !isBooked);
-    const codes = codesBy.get(cause) ?? { ...stay.codes, cause };
-    codesBy.set(cause, codes);
-    const guests = stay.isDayUse ? 0 : rooms;
-    const run: NightRun = {
-      firstNight: stay.arrival + day,
-      nights: 1,
-      rooms,
-      adults: countOf(stay.adults * guests),
-      children: countOf(stay.children * guests),
-      roomRevenue: daily === undefined ? timesWhole(stay.net[day] ?? null, rooms) : daily,
-      // Revenue without a room night is net only.
-      grossRoomRevenue: stay.isDayUse ? null : timesWhole(stay.gross[day] ?? null, rooms),
-      codes,
-    };
+  const add = (run: NightRun) => {
     if (last !== undefined && continues(last, run)) {
-      last = { ...last, nights: last.nights + 1 };
+      last = { ...last, nights: last.nights + run.nights };
       runs[runs.length - 1] = last;
     } else {
       runs.push(run);
       last = run;
     }
-  }
+  };
+  shared.eachOf(stay, (from, to, place, covering) => {
+    const amount = days.get(from) ?? null;
+    const first = place === 0 ? Math.max(1, all - covering + 1) : 1;
+    const rooms = place < all ? first : 0;
+    const daily = amount === null ? undefined : place === 0 && isOwn(from) ? amount : null;
+    if (rooms === 0 && daily == null) return;
+    const cause = causeOf(stay, daily != null && !isBooked);
+    const codes = codesBy.get(cause) ?? { ...stay.codes, cause };
+    codesBy.set(cause, codes);
+    const guests = stay.isDayUse ? 0 : rooms;
+    const adults = countOf(stay.adults * guests);
+    const children = countOf(stay.children * guests);
+    for (let day = from, next = from; day < to; day = next) {
+      const night = day - stay.arrival;
+      next = stay.arrival + nightsOfStay.endOfRate(night, to - stay.arrival);
+      // Revenue without a room night is net only.
+      const gross = stay.isDayUse ? null : timesWhole(nightsOfStay.grossAt(night), rooms);
+      add({
+        firstNight: day,
+        nights: next - day,
+        rooms,
+        adults,
+        children,
+        roomRevenue: daily === undefined ? timesWhole(nightsOfStay.netAt(night), rooms) : daily,
+        grossRoomRevenue: gross,
+        codes,
+      });
+    }
+  });
 }
 
 const continues = (run: NightRun, next: NightRun): boolean =>
@@ -482,20 +476,39 @@ const continues = (run: NightRun, next: NightRun): boolean =>
   run.grossRoomRevenue === next.grossRoomRevenue &&
   run.codes === next.codes;
 
-/** The runs of any stays, day by day. */
+/** Whether daily revenue changes so often within the stays that have nights that their rates do not count. */
+function hasTooManyChanges(facts: SpanFacts): boolean {
+  const stays: [number, number][] = [];
+  for (let stay = facts.first(LIST.stays); stay !== 0; stay = facts.next(stay)) {
+    const arrival = facts.day(stay, COLUMN.arrivalDate);
+    const departure = facts.day(stay, COLUMN.departureDate);
+    if (arrival < departure) stays.push([arrival, departure]);
+  }
+  const days: number[] = [];
+  for (let day = facts.first(LIST.days); day !== 0; day = facts.next(day))
+    if (facts.has(day, COLUMN.netRoomRevenue)) days.push(facts.day(day, COLUMN.occupancyDate));
+  return changesTooOften(stays, days);
+}
+
+/** The runs of any stays. */
 function distributedRuns(facts: SpanFacts, rooms: number, status: string | null): NightRun[] {
   const stays = readStays(facts, status);
   const days = daysOf(facts);
-  const covered = new Set<number>();
-  const { nights = [], dayUses = [] } = Object.groupBy(stays, ({ isDayUse }) =>
-    isDayUse ? "dayUses" : "nights",
-  );
-  distribute(nights, rooms, days, covered);
-  distribute(dayUses, rooms, days, covered);
+  const revenueDays = [...days].flatMap(([day, amount]) => (amount === null ? [] : [day]));
+  const sharedBy = (isDayUse: boolean) =>
+    new SharedDays(stays.filter((stay) => stay.isDayUse === isDayUse).sort(compareStays), revenueDays);
+  const [nights, dayUses] = [sharedBy(false), sharedBy(true)];
+  const common = { rooms, days, isBooked: isBookedByDefault(status) };
+  const ofNights = { ...common, shared: nights, isOwn: () => true };
+  const ofDayUses = { ...common, shared: dayUses, isOwn: (day: number) => !nights.covers(day) };
   const runs: NightRun[] = [];
-  const isBooked = isBookedByDefault(status);
-  for (const stay of stays) addStay(runs, stay, isBooked);
-  for (const day of covered) days.delete(day);
+  let rate = hasTooManyChanges(facts) ? 0 : facts.first(LIST.rates);
+  for (const [at, stay] of stays.entries()) {
+    nightsOfStay.begin(stay.arrival, stay.days, 1);
+    rate = readRates(facts, rate, at);
+    addStay(runs, stay, stay.isDayUse ? ofDayUses : ofNights);
+  }
+  for (const day of [...days.keys()]) if (nights.covers(day) || dayUses.covers(day)) days.delete(day);
   addOutside(runs, days, facts, status);
   return runs;
 }
