@@ -135,14 +135,16 @@ test("relations of another version are made anew, with their grants and their co
   t.after(() => installed.drop());
   const { pool } = installed;
   const start = () => migrate(installed.clientConfig, log);
-  const columnsOf = async () => {
+  const columnsOf = async (view = "group_block_master") => {
     const { rows } = await pool.query<{ columns: string[] }>(
       `select array_agg(attname::text order by attnum) as columns from pg_attribute
-      where attrelid = 'analytics.group_block_master'::regclass and attnum > 0`,
+      where attrelid = $1::regclass and attnum > 0`,
+      [`analytics.${view}`],
     );
     return rows[0]?.columns ?? [];
   };
   const whole = await columnsOf();
+  const moved = await columnsOf("movement");
   const made = await readMadeRelations(pool);
   assert.deepEqual(made, { version: CODE_VERSION, hash: RELATIONS_HASH });
   await pool.query(`
@@ -150,6 +152,13 @@ test("relations of another version are made anew, with their grants and their co
     create view analytics.group_block_master as select name, property_code from analytics.stored_group_version, analytics.stored_property;
     grant select on analytics.group_block_master to public;
     create view public.mine as select name from analytics.group_block_master;
+    drop function analytics.movement_as_of cascade;
+    create function analytics.movement_as_of(instant timestamptz, clock analytics.clock default 'source', of_client_code text default null,
+      of_property_code text default null, first_date date default null, last_date date default null)
+      returns table (client_code text, property_code text) language sql as $$select 'a', 'b'$$;
+    create view analytics.movement as select counted.* from analytics.movement_as_of('infinity') as counted;
+    grant select on analytics.movement to public;
+    create view public.moved as select client_code from analytics.movement;
     comment on schema analytics is 'Made by version 99.0.0 (00ff).'`);
   await start();
   assert.deepEqual(await columnsOf(), ["name", "property_code"]);
@@ -160,10 +169,12 @@ test("relations of another version are made anew, with their grants and their co
   assert.deepEqual(grown.slice(0, 3), ["name", "property_code", "client_code"]);
   assert.deepEqual(grown.toSorted(), whole.toSorted());
   await pool.query("select name from analytics.group_block_master_as_of('infinity')");
+  assert.deepEqual(await columnsOf("movement"), moved);
   const { rows } = await pool.query(
-    "select has_table_privilege('public', 'analytics.group_block_master', 'select') as granted, (select count(*)::integer from public.mine)",
+    `select has_table_privilege('public', 'analytics.group_block_master', 'select') as granted, (select count(*)::integer from public.mine),
+      has_table_privilege('public', 'analytics.movement', 'select') as moves, (select count(*)::integer from public.moved) as moved`,
   );
-  assert.deepEqual(rows, [{ granted: true, count: 0 }]);
+  assert.deepEqual(rows, [{ granted: true, count: 0, moves: true, moved: 0 }]);
   assert.deepEqual(await readMadeRelations(pool), made);
 
   const definition = await pool.query<{ text: string }>(

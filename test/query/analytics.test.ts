@@ -335,8 +335,6 @@ describe("the views as of an instant", () => {
 });
 
 describe("what the schema knows of declarations", () => {
-  const compact = (sql: string) => sql.replace(/--.*/g, "").replace(/\s+/g, " ").trim();
-
   test("are the default statuses, for every spelling with any other character in it", async () => {
     const declared = Object.entries(KNOWN_STATUSES).flatMap(([resource, statuses]) =>
       statuses.flatMap(({ canonical, deducts, spellings }) =>
@@ -408,17 +406,20 @@ describe("what the schema knows of declarations", () => {
       }
   });
 
-  test("is how rows of the ledger are expanded", async () => {
-    const own = await readFile(
-      new URL("../../src/apply/ledger/sql/runs-of-delta.sql", import.meta.url),
+  test("is, in functions, what they run: no marks for another database, and the bucket only where there are several servers", async () => {
+    const functions = await rowsOf(
+      "select proname, prosrc from pg_proc where pronamespace = 'analytics'::regnamespace and proretset",
+    );
+    assert.equal(functions.length, RELATIONS.length);
+    for (const [name, body] of functions) {
+      assert.doesNotMatch(String(body), /\/\*/, String(name));
+      assert.equal(String(body).includes(".bucket = home"), !hasRoles, String(name));
+    }
+    const migration = await readFile(
+      new URL("../../sql/migrations/0001-create-schema.sql", import.meta.url),
       "utf8",
     );
-    const functions = await rowsOf(
-      "select proname, prosrc from pg_proc where proname in ('night_on_the_books_as_of', 'movement_as_of')",
-    );
-    assert.equal(functions.length, 2);
-    for (const [name, body] of functions)
-      assert.ok(compact(String(body)).includes(compact(own)), String(name));
+    assert.doesNotMatch(migration, /night_on_the_books|nights_and_counts/);
   });
 
   test("are the client code's own status mappings, in counted nights and movements too", async () => {

@@ -195,7 +195,7 @@ async function ensureTemplate(
 ): Promise<string> {
   const checksums = [...(await readMigrations()).map((migration) => migration.checksum), RELATIONS_HASH];
   if (citus !== undefined)
-    for (const file of ["distribute.ts", "citus/place.ts", "citus/adapt-functions.ts"])
+    for (const file of ["distribute.ts", "citus/place.ts", "citus/as-of-functions.ts"])
       checksums.push(
         hash("sha256", await readFile(new URL(`../../src/platform/db/${file}`, import.meta.url))),
       );

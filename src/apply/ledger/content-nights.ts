@@ -105,7 +105,7 @@ export const RUN_NUMBERS = 3;
 export const COMPACT_MAX = { rooms: 511, guests: 1_023, nightsOfRun: 63, day: 131_071 } as const;
 /** In ten-thousandths: the sum of two of them still fits into a segment (find-unpackable-night.sql). */
 const AMOUNT_MAX = 5e14;
-/** Limit of src/apply/ledger/sql/runs-of-delta.sql. */
+/** Limit of src/platform/db/analytics/sql/runs-of-delta.sql. */
 export const RUNS_MAX = 62;
 
 const NO_NIGHTS: CompactNights = {

@@ -16,7 +16,9 @@ export interface RowSum {
 const CODES = `dimension.status, dimension.room_type_code, dimension.booked_room_type_code, dimension.market_segment_code,
   dimension.group_block_code, dimension.rate_code, dimension.channel, dimension.currency_code, dimension.cause`;
 
-const RUNS = readStatement(new URL("../ledger/sql/runs-of-delta.sql", import.meta.url)).text;
+const RUNS = readStatement(
+  new URL("../../platform/db/analytics/sql/runs-of-delta.sql", import.meta.url),
+).text;
 
 interface Ledger {
   /** SQL for the entries in a schema. */

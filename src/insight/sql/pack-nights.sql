@@ -26,7 +26,7 @@ from (
       select * from bellhop_state.ledger_delta
       where property_id = $2 and nights <= 31 and received_at > $3 and received_at <= $4 and bucket = $1
     )
-    {../../apply/ledger/sql/runs-of-delta}
+    {../../platform/db/analytics/sql/runs-of-delta}
   ) as run
 ) as entry
 group by bucket, 3

@@ -1,9 +1,10 @@
 import type pg from "pg";
 import { OperatorError } from "../errors/operator-error.ts";
 import type { Logger } from "../telemetry/log.ts";
-import { adaptFunctions } from "./citus/adapt-functions.ts";
+import { makeRelations } from "./analytics/make-relations.ts";
 import { FIRST_TABLE, placeTable } from "./citus/place.ts";
 import { durabilityGapsOf, readWorkers } from "./citus/workers.ts";
+import { CODE_VERSION } from "./code-version.ts";
 import { holdingStarts } from "./migrate.ts";
 import { type Queryable, withTransaction } from "./transaction.ts";
 
@@ -128,7 +129,7 @@ const WITHOUT_CITUS =
 
 /**
  * Distributes the tables of the service by bucket over the workers of Citus, in one transaction, with what is in them;
- * then adapts what analysts ask in another. Nothing is done to a table that is distributed already. Nodes that start meanwhile wait.
+ * then makes anew what analysts ask in another. Nothing is done to a table that is distributed already. Nodes that start meanwhile wait.
  * Throws DistributionError where it cannot be done.
  */
 export async function distributeByBucket(
@@ -153,7 +154,8 @@ export async function distributeByBucket(
     // Also of a database that is distributed: a later version may have made one of these anew.
     if (!dryRun) {
       await withTransaction(client, createFunctions);
-      await withTransaction(client, adaptFunctions);
+      if (!(await withTransaction(client, () => makeRelations(client, CODE_VERSION, "onCitus"))))
+        throw new DistributionError("The relations of analytics have more columns than this version has.");
     }
     return report;
   });

@@ -10,19 +10,20 @@ export interface Statement {
 /** Where the statement of each name stands. */
 const places = new Map<string, string>();
 
-/** Texts by the names under which statements have them. */
-export type Texts = Readonly<Record<string, string>>;
+/** Texts by the names under which statements have them; a function gets what follows `of`. */
+export type Texts = Readonly<Record<string, string | ((of: string) => string)>>;
 
 const HOLE = /\{([a-z./-]+)(?: of ([^{}]+))?\}/g;
 
 /** The text of a file with its holes filled: see `readStatement`. */
 export function composeText(url: URL, texts: Texts): string {
-  return readFileSync(url, "utf8").replace(
-    HOLE,
-    (_, name: string, of: string | undefined) =>
-      texts[name] ??
-      `\n${composeText(new URL(`${name}.sql`, url), of === undefined ? texts : { ...texts, of })}`,
-  );
+  return readFileSync(url, "utf8").replace(HOLE, (_, name: string, of: string | undefined) => {
+    const text = texts[name];
+    if (typeof text === "function") return text(of ?? "");
+    return (
+      text ?? `\n${composeText(new URL(`${name}.sql`, url), of === undefined ? texts : { ...texts, of })}`
+    );
+  });
 }
 
 /**

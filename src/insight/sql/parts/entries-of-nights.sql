@@ -24,6 +24,6 @@ select * from (
     where property_id = $2 /* and its bucket */ and nights > 31
       and first_night <= $4::date and first_night + nights > $3::date
   )
-  {../../../apply/ledger/sql/runs-of-delta}
+  {../../../platform/db/analytics/sql/runs-of-delta}
 ) as run
 where first_night <= $4::date and first_night + nights > $3::date

@@ -2,9 +2,11 @@ import { createHash } from "node:crypto";
 import type pg from "pg";
 import { letterOf, RESOURCES } from "#contract/resource.ts";
 import { OperatorError } from "../../errors/operator-error.ts";
-import { adaptFunctions } from "../citus/adapt-functions.ts";
+import { createAsOfFunctionOnCitus, distributeFunctions } from "../citus/as-of-functions.ts";
 import { isDistributed } from "../distribution.ts";
 import type { Queryable } from "../transaction.ts";
+import { type AndHome, type AsOfFunction, createAsOfFunction, literal } from "./as-of-functions.ts";
+import { COUNTED_RELATIONS, type CountedRelation } from "./counted-relations.ts";
 import { RELATIONS, type Relation } from "./relations.ts";
 import { type AnalyticsView, STORED_NAMES, storedVersions, type ViewColumn } from "./stored-versions.ts";
 
@@ -18,20 +20,20 @@ const currentOf = (resource: Relation["resource"], versions: string) => ({
 });
 
 /**
- * The same as of an instant. Both start at the property, so a filter on the two codes reads that property's rows only. What stands in comments
- * is said where tables are distributed (`citus/adapt-functions.ts`): there a filter does not reach into a function, its arguments do.
+ * The same as of an instant. Both start at the property, so a filter on the two codes reads that property's rows only. A filter does not reach
+ * into a function of Citus, its arguments do.
  */
-const asOf = (resource: Relation["resource"], versions: string) => ({
+const asOf = (resource: Relation["resource"], versions: string, andHome: AndHome) => ({
   record: `analytics.stored_property as property
       join analytics.stored_current as known
         on known.bucket = property.bucket and known.property_id = property.property_id
         and known.resource = '${letterOf(resource)}' and (of_client_code is null or property.client_code = of_client_code)
-        and (of_property_code is null or property.property_code = of_property_code) /* and known.bucket = home */
+        and (of_property_code is null or property.property_code = of_property_code) ${andHome("known")}
       cross join lateral (
         select version.*
         from ${versions} as version
         where version.bucket = known.bucket and version.property_id = known.property_id and version.key = known.key
-          /* and version.bucket = home */
+          ${andHome("version")}
           and case clock
             when 'source' then version.source_time <= instant
             else version.request_id < analytics.first_request_id_after(instant)
@@ -39,7 +41,7 @@ const asOf = (resource: Relation["resource"], versions: string) => ({
         order by version.source_time desc, version.request_id desc, version.record_index desc
         limit 1
       ) as record`,
-  facts: `${factsOf(versions)} /* and facts.bucket = home */`,
+  facts: `${factsOf(versions)} ${andHome("facts")}`,
 });
 
 const factsOf = (versions: string) => `join ${versions} as facts
@@ -57,8 +59,8 @@ const TIMES: readonly ViewColumn[] = [
 
 /** A relation as a view (of current state) and as what its function selects. */
 function viewsOf({ name, resource, columns, from }: Relation): {
-  view: AnalyticsView;
-  function: AnalyticsView;
+  readonly view: AnalyticsView;
+  readonly function: (andHome: AndHome) => AnalyticsView;
 } {
   const versions = `analytics.stored_${STORED_NAMES[resource]}_version`;
   const over = ({ record, facts }: ReturnType<typeof currentOf>): AnalyticsView => ({
@@ -66,14 +68,20 @@ function viewsOf({ name, resource, columns, from }: Relation): {
     columns: [...CODES, ...columns, ...TIMES],
     from: `from ${record}\n      ${facts}\n      ${from}`,
   });
-  return { view: over(currentOf(resource, versions)), function: over(asOf(resource, versions)) };
+  return {
+    view: over(currentOf(resource, versions)),
+    function: (andHome) => over(asOf(resource, versions, andHome)),
+  };
 }
 
 type Existing = ReadonlyMap<string, readonly string[]>;
 const NONE: Existing = new Map();
 
 /** The first column of a view that its declaration does not have. */
-function findUnknown({ name, columns }: AnalyticsView, existing: Existing): string | undefined {
+function findUnknown(
+  { name, columns }: Pick<CountedRelation, "name" | "columns"> | AnalyticsView,
+  existing: Existing,
+): string | undefined {
   const declared = new Set(columns.map((column) => column.name));
   const column = existing.get(name)?.find((each) => !declared.has(each));
   return column === undefined ? undefined : `analytics.${name} has the column ${column}`;
@@ -102,30 +110,68 @@ async function readColumns(client: pg.ClientBase): Promise<ReadonlyMap<string, r
   return new Map(rows.map(({ name, columns }) => [name, columns]));
 }
 
-const literal = (text: string) => `'${text.replaceAll("'", "''")}'`;
-
 const STORED = RESOURCES.map(storedVersions);
 const MADE_TWICE = RELATIONS.map((relation) => ({ ...viewsOf(relation), meaning: relation.meaning }));
 
-function statements(existing: Existing): readonly string[] {
+type CreateFunction = (made: AsOfFunction) => string;
+
+const commentOn = (name: string, meaning: string) =>
+  `comment on view analytics.${name} is ${literal(`${meaning} Current state.`)}`;
+
+/** The view asks the function for each property, so that a filter on the two codes reads that property only. */
+function ofCounted(
+  { name, meaning, columns, select }: CountedRelation,
+  existing: readonly string[],
+  create: CreateFunction,
+): readonly string[] {
+  if (existing.some((column, at) => column !== columns[at]?.name))
+    throw new Error(`The columns of analytics.${name} have another order: a new one is added at the end.`);
+  const view = `create or replace view analytics.${name} as`;
+  const typed = columns.map((column) => `${column.name} ${column.type}`);
+  // The columns of a function stay as they are, and those of a view may grow: the view lets go of its function meanwhile.
+  const grow =
+    existing.length === 0 || existing.length === columns.length
+      ? []
+      : [
+          `${view} select ${columns.map((column) => `null::${column.type} as ${column.name}`).join(", ")} where false`,
+          `drop function analytics.${name}_as_of`,
+        ];
+  return [
+    ...grow,
+    create({ name: `${name}_as_of`, hasDates: true, returns: `table (${typed.join(", ")})`, select }),
+    `${view}
+      select counted.* from analytics.stored_property as property
+      cross join lateral analytics.${name}_as_of('infinity', 'source', property.client_code, property.property_code) as counted`,
+    commentOn(name, meaning),
+  ];
+}
+
+function statements(existing: Existing, createFunction: CreateFunction): readonly string[] {
   const select = (view: AnalyticsView) => selectOf(view, existing.get(view.name) ?? []);
   const create = (view: AnalyticsView) => `create or replace view analytics.${view.name} as ${select(view)}`;
   return [
     ...STORED.map(create),
     ...MADE_TWICE.flatMap(({ view, function: of, meaning }) => [
       create(view),
-      `comment on view analytics.${view.name} is ${literal(`${meaning} Current state.`)}`,
-      // The body is text, so its names are looked up when it is planned; it names only views of this schema.
-      `create or replace function analytics.${view.name}_as_of(instant timestamptz, clock analytics.clock default 'source',
-        of_client_code text default null, of_property_code text default null)
-        returns setof analytics.${view.name} language sql stable parallel safe as ${literal(select(of))}`,
+      commentOn(view.name, meaning),
+      createFunction({
+        name: `${view.name}_as_of`,
+        hasDates: false,
+        returns: `setof analytics.${view.name}`,
+        select: (andHome) => select(of(andHome)),
+      }),
     ]),
+    ...COUNTED_RELATIONS.flatMap((relation) =>
+      ofCounted(relation, existing.get(relation.name) ?? [], createFunction),
+    ),
   ];
 }
 
 /** Of the declarations: another text makes the relations anew. */
 export const RELATIONS_HASH = createHash("sha256")
-  .update(statements(NONE).join(";\n"))
+  .update(
+    [createAsOfFunction, createAsOfFunctionOnCitus].flatMap((create) => statements(NONE, create)).join(";\n"),
+  )
   .digest("hex")
   .slice(0, 16);
 
@@ -145,11 +191,18 @@ export async function readMadeRelations(
 /**
  * Makes the relations of the schema `analytics` from the declarations of this version, in the caller's transaction. Those that exist keep
  * their grants and the order of their columns; new columns follow. Returns false, with nothing made, if other declarations of this very
- * version have made more, as during development. Throws OperatorError if another version has columns that this one does not.
+ * version have made more, as during development. `onCitus`: tables are distributed, whatever the session has known before. Throws
+ * OperatorError if another version has columns that this one does not.
  */
-export async function makeRelations(client: pg.ClientBase, version: string): Promise<boolean> {
+export async function makeRelations(
+  client: pg.ClientBase,
+  version: string,
+  onCitus?: "onCitus",
+): Promise<boolean> {
+  const create =
+    onCitus !== undefined || (await isDistributed(client)) ? createAsOfFunctionOnCitus : createAsOfFunction;
   const existing = await readColumns(client);
-  const views = [...STORED, ...MADE_TWICE.map(({ view }) => view)];
+  const views = [...STORED, ...MADE_TWICE.map(({ view }) => view), ...COUNTED_RELATIONS];
   const [unknown] = views.flatMap((view) => findUnknown(view, existing) ?? []);
   if (unknown !== undefined) {
     if ((await readMadeRelations(client))?.version === version) return false;
@@ -157,11 +210,11 @@ export async function makeRelations(client: pg.ClientBase, version: string): Pro
       `The view ${unknown}, which this version of Bellhop does not have: columns of views are never removed or renamed.`,
     );
   }
-  for (const statement of statements(existing)) await client.query(statement);
+  if (create === createAsOfFunctionOnCitus) await distributeFunctions(client);
+  for (const statement of statements(existing, create)) await client.query(statement);
   await client.query(
     `comment on schema analytics is ${literal(`What analysts ask by SQL (docs/analytics.md). Made by version ${version} (${RELATIONS_HASH}).`)}`,
   );
-  if (await isDistributed(client)) await adaptFunctions(client);
   return true;
 }
 
