@@ -3,7 +3,7 @@ import type { ResourceLetter } from "#contract/resource.ts";
 import { knownStatus } from "#contract/statuses.ts";
 import { Warnings } from "#contract/warnings.ts";
 import { insertRows } from "../platform/db/copy.ts";
-import { BUCKET_TERM, queryOfBucket } from "../platform/db/dialect.ts";
+import { ofBucket, queryOfBucket } from "../platform/db/dialect.ts";
 import type { ApplicableRecord, RecordKey, WarningFree } from "./state/record.ts";
 
 const INTO = {
@@ -13,13 +13,16 @@ const INTO = {
 } as const;
 const KNOWN_ROOM_TYPES = {
   name: "known-room-types",
-  text: `select named.property_id, named.room_type_code
+  ...ofBucket(
+    4,
+    ({ andBucket }) => `select named.property_id, named.room_type_code
     from unnest($1::smallint[], $2::integer[]) as wanted (bucket, property_id)
     cross join lateral (
       select t.property_id, t.room_type_code from known_room_type as t
-      where t.bucket = wanted.bucket and t.property_id = wanted.property_id ${BUCKET_TERM}
+      where t.bucket = wanted.bucket and t.property_id = wanted.property_id ${andBucket}
       limit $3::integer
     ) as named`,
+  ),
 };
 /** Properties per statement that reads room types. */
 const PROPERTIES_READ_MAX = 100;

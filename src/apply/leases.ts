@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { BUCKET_TERM, queryEachBucket } from "../platform/db/dialect.ts";
+import { ofBucket, queryEachBucket } from "../platform/db/dialect.ts";
 import { namedStatement } from "../platform/db/statement.ts";
 
 const writeChangeCounters = namedStatement(
@@ -153,14 +153,17 @@ const giveUpBuckets = namedStatement(
     and t.backend_start = $3::timestamptz`,
 );
 /** The first statement of every apply transaction. */
-const lockBuckets = namedStatement(
-  "lock-buckets",
-  `select t.bucket, t.epoch::text as epoch
+const lockBuckets = {
+  name: "lock-buckets",
+  ...ofBucket(
+    2,
+    ({ andBucket }) => `select t.bucket, t.epoch::text as epoch
   from bellhop.bucket_lease as t
-  where t.bucket = any ($1::smallint[]) ${BUCKET_TERM}
+  where t.bucket = any ($1::smallint[]) ${andBucket}
   order by t.bucket
   for update`,
-);
+  ),
+};
 /** The next change numbers of buckets $1. Separate from `lockBuckets`, whose snapshot may predate a transaction that it waited for. */
 export const readCounters = namedStatement(
   "read-change-counters",

@@ -64,13 +64,15 @@ const CLUSTER_VIEW = {
   given: {
     ...readClusterView,
     ...SHORT_TIMEOUT,
-    text: composeText(VIEW, {
-      leases: LEASES,
-      present: `select ${SESSION_ID} as presence_id, pid as backend_pid, backend_start from pg_stat_activity
+    part: LEASES,
+    textOf: (leases: string) =>
+      composeText(VIEW, {
+        leases,
+        present: `select ${SESSION_ID} as presence_id, pid as backend_pid, backend_start from pg_stat_activity
         where datname = current_database() and application_name = '${APPLY_SESSION}'`,
-      "log-writers": `select pid, backend_start, 'log_writer of ' || coalesce(host(client_addr), 'this machine'), true
+        "log-writers": `select pid, backend_start, 'log_writer of ' || coalesce(host(client_addr), 'this machine'), true
         from pg_stat_activity where datname = current_database() and application_name = '${LOG_WRITER_SESSION}'`,
-    }),
+      }),
   },
 };
 
@@ -149,9 +151,7 @@ class PostgresApplySession extends LeaseStatements implements ApplySession {
   }
 
   async readClusterView(silenceSecondsMax: number): Promise<ClusterView> {
-    const [view] = await queryAllBuckets<ClusterView>(this.#client, CLUSTER_VIEW, LEASES, [
-      silenceSecondsMax,
-    ]);
+    const [view] = await queryAllBuckets<ClusterView>(this.#client, CLUSTER_VIEW, [silenceSecondsMax]);
     if (view === undefined) throw new Error("The cluster view has no row.");
     return view;
   }

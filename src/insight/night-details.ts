@@ -10,12 +10,13 @@ import {
 } from "./night-rooms.ts";
 import type { PropertyStatuses } from "./query-context.ts";
 import type { PointInTime } from "./question.ts";
-import { sumEntries } from "./statements.ts";
+import { entriesOfNights, sumEntries } from "./statements.ts";
 import { parsedRecords, readStaysOf, roomsOf } from "./withheld-records.ts";
 
-const readDetails = readStatement(new URL("./sql/read-night-details.sql", import.meta.url), {
-  "of-short-ones": "",
-});
+const readDetails = readStatement(
+  new URL("./sql/read-night-details.sql", import.meta.url),
+  entriesOfNights(),
+);
 
 /** Reservations read for one night: with the night, and that had it. */
 const RESERVATIONS_MAX = 10_000;

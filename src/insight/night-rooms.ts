@@ -4,11 +4,11 @@ import type { Property } from "../query/property.ts";
 import * as field from "./fields.ts";
 import type { PropertyStatuses } from "./query-context.ts";
 import { type NightWindow, type PointInTime, ROWS_MAX, requireFewRows } from "./question.ts";
-import { sumEntries } from "./statements.ts";
+import { entriesOfNights, sumEntries } from "./statements.ts";
 
 const readSettled = readStatement(new URL("./sql/read-settled-rooms.sql", import.meta.url), {
+  ...entriesOfNights(),
   moment: "night",
-  "of-short-ones": "",
 });
 
 /** Rooms of reservations on the books of a night, after settling shares. */
@@ -41,9 +41,10 @@ export async function readSettledRooms(
   return requireFewRows(rows, window);
 }
 
-const readNight = readStatement(new URL("./sql/read-night-reservations.sql", import.meta.url), {
-  "of-short-ones": "",
-});
+const readNight = readStatement(
+  new URL("./sql/read-night-reservations.sql", import.meta.url),
+  entriesOfNights(),
+);
 const readVersions = readStatement(new URL("./sql/read-reservation-versions.sql", import.meta.url));
 
 /** More than any hotel has for one night, including cancelled ones. */

@@ -100,7 +100,6 @@ function bookingCurve(changes: readonly CurveChange[], daysMax: number): CurvePo
 
 const readPace = composeVariants(new URL("./sql/read-pace.sql", import.meta.url), {
   moment: "night, days, next_days",
-  "of-short-ones": "",
 });
 
 const DAYS_BEFORE_MAX = 1_100;

@@ -26,7 +26,6 @@ import { composeVariants, sumEntries } from "./statements.ts";
 
 const readPickup = composeVariants(new URL("./sql/read-pickup.sql", import.meta.url), {
   moment: "night, is_after",
-  "of-short-ones": "",
 });
 const readShareLinks = composeVariants(new URL("./sql/read-share-links.sql", import.meta.url));
 

@@ -1,6 +1,6 @@
 import type pg from "pg";
-import { statementOfBucket } from "../platform/db/dialect.ts";
-import { readStatement, type Statement, type Texts } from "../platform/db/statement.ts";
+import { readStatementOfBucket, statementOfBucket } from "../platform/db/dialect.ts";
+import type { Statement, Texts } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
 import type { Clock, Grouping } from "./question.ts";
 
@@ -19,21 +19,38 @@ const TIMES: Readonly<Record<Clock, string>> = { source: "source_time", receipt:
 /** The position of the bucket among the parameters of every statement here that reads entries. */
 const BUCKET_PLACE = 1;
 
+/** What the text of entries reads here: property $2 and the nights from $3 to $4. */
+export function entriesOfNights(andBucket = ""): Texts {
+  return {
+    "night-entry": "bellhop_state.night_entry",
+    "ledger-delta": "bellhop_state.ledger_delta",
+    "of-properties": `property_id = $2 ${andBucket}`.trim(),
+    "of-short-ones": "",
+    first: "$3::date",
+    last: "$4::date",
+  };
+}
+
 /** Creates a statement for each grouping and clock. */
 export function composeVariants(
   url: URL,
   texts: Texts = {},
 ): (on: pg.ClientBase, by: Grouping, clock: Clock) => Promise<Statement> {
-  const variants = new Map<string, Statement>();
+  const variants = new Map<string, ReturnType<typeof readStatementOfBucket>>();
   return (on, by, clock) => {
     const key = `${by}-${clock}`;
     let variant = variants.get(key);
     if (variant === undefined) {
-      const { name, text } = readStatement(url, { ...texts, unit: UNITS[by], time: TIMES[clock] });
-      variant = { name: `${name}-${key}`, text };
+      const made = readStatementOfBucket(url, BUCKET_PLACE, ({ andBucket }) => ({
+        ...entriesOfNights(andBucket),
+        ...texts,
+        unit: UNITS[by],
+        time: TIMES[clock],
+      }));
+      variant = { ...made, name: `${made.name}-${key}` };
       variants.set(key, variant);
     }
-    return statementOfBucket(on, variant, BUCKET_PLACE);
+    return statementOfBucket(on, variant);
   };
 }
 

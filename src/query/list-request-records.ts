@@ -1,8 +1,8 @@
 import type pg from "pg";
 import type { Resource } from "#contract/resource.ts";
 import { BodyLayout } from "../ingest/log/body-layout.ts";
-import { queryEachBucket } from "../platform/db/dialect.ts";
-import { namedStatement, readStatement } from "../platform/db/statement.ts";
+import { queryEachBucket, readStatementOfBucket } from "../platform/db/dialect.ts";
+import { namedStatement } from "../platform/db/statement.ts";
 import {
   firstOf,
   isIndex,
@@ -81,7 +81,7 @@ export async function findRecordsOf(
   return rows.flatMap((part) => [...recordsOf(part, which)]).sort((left, right) => left.index - right.index);
 }
 
-const readDetails = readStatement(new URL("./sql/read-request-details.sql", import.meta.url));
+const readDetails = readStatementOfBucket(new URL("./sql/read-request-details.sql", import.meta.url), 5);
 
 export const REQUEST_RECORDS_POSITION: PositionShape = [isIndex];
 

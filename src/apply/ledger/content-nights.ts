@@ -6,7 +6,7 @@ import { COLUMNS, LIST } from "#contract/record-plan.ts";
 import type { RecordSpans } from "#contract/walk-record.ts";
 import { GROUP_BLOCKS_MAX } from "#contract/warnings.ts";
 import { column } from "../../platform/db/copy.ts";
-import { type Asked, BUCKET_TERM, queryOfBucket } from "../../platform/db/dialect.ts";
+import { type Asked, ofBucket, queryOfBucket } from "../../platform/db/dialect.ts";
 import { keyColumns } from "../state/look-up.ts";
 import { type RecordKey, VERSION_TABLES } from "../state/record.ts";
 import {
@@ -44,12 +44,15 @@ function factsStatement(resource: NightResource): Asked {
   return {
     name: `facts-of-contents-${resource}`,
     rowMode: "array",
-    text: `select wanted.at::integer, t.facts, t.status
+    ...ofBucket(
+      6,
+      ({ andBucket }) => `select wanted.at::integer, t.facts, t.status
     from unnest((select $1::smallint[]), (select $2::integer[]), (select $3::text[]), (select $4::timestamptz[]),
         (select $5::bytea[]))
       with ordinality as wanted (bucket, property_id, key, source_time, content_hash, at)
     join ${VERSION_TABLES[resource]} as t using (bucket, property_id, key, source_time, content_hash)
-    where true ${BUCKET_TERM}`,
+    where true ${andBucket}`,
+    ),
   };
 }
 

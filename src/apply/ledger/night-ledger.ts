@@ -1,6 +1,6 @@
 import type pg from "pg";
 import { takesArrays } from "../../platform/db/copy.ts";
-import { type Asked, BUCKET_TERM, queryOfBucket } from "../../platform/db/dialect.ts";
+import { type Asked, ofBucket, queryOfBucket } from "../../platform/db/dialect.ts";
 import { isReceivedBefore } from "../state/classify.ts";
 import { type RecordKey, textOfKey, type Version } from "../state/record.ts";
 import {
@@ -28,8 +28,11 @@ import {
 
 const BUCKETS_WITH_RELEASES: Asked = {
   name: "buckets-with-released-copies",
-  text: `select wanted.bucket from unnest($1::smallint[]) as wanted (bucket)
-    where exists (select from released_copy as t where t.bucket = wanted.bucket ${BUCKET_TERM})`,
+  ...ofBucket(
+    2,
+    ({ andBucket }) => `select wanted.bucket from unnest($1::smallint[]) as wanted (bucket)
+    where exists (select from released_copy as t where t.bucket = wanted.bucket ${andBucket})`,
+  ),
 };
 
 /** The rows to write, and encoded compact nights by `textOfKey`. */

@@ -1,7 +1,7 @@
 import type pg from "pg";
 import type { RecordContent } from "#contract/read-record.ts";
 import { column, insertRows } from "../../platform/db/copy.ts";
-import { type Asked, BUCKET_TERM, queryOfBucket } from "../../platform/db/dialect.ts";
+import { type Asked, ofBucket, queryOfBucket } from "../../platform/db/dialect.ts";
 import { isReceivedBefore } from "../state/classify.ts";
 import { isoOfStored, keyColumns } from "../state/look-up.ts";
 import {
@@ -153,45 +153,51 @@ const ofKey = (alias: string) =>
 // Scans the primary key backward and forward from the position, which does not order versions of one source time by receipt. One more
 // than needed shows whether those of the last source time are all there.
 function aroundStatement(resource: NightResource): Asked {
-  const side = (comparison: string, direction: string) => `select * from (
+  const side = (comparison: string, direction: string, andBucket: string) => `select * from (
         select ${COLUMNS} from ${VERSION_TABLES[resource]} as t
-        where ${ofKey("wanted")} and t.source_time ${comparison} wanted.source_time ${BUCKET_TERM}
+        where ${ofKey("wanted")} and t.source_time ${comparison} wanted.source_time ${andBucket}
         order by t.source_time ${direction}
         limit ${NEIGHBOURS + 1}
       ) as found`;
   return {
     name: `versions-around-${resource}`,
     rowMode: "array",
-    text: `select wanted.at::integer, near.is_after, ${TEXTS}
+    ...ofBucket(
+      5,
+      ({ andBucket }) => `select wanted.at::integer, near.is_after, ${TEXTS}
     from unnest($1::smallint[], $2::integer[], $3::text[], $4::timestamptz[])
       with ordinality as wanted (bucket, property_id, key, source_time, at)
     cross join lateral (
-      select false as is_after, before.* from (${side("<=", "desc")}) as before
+      select false as is_after, before.* from (${side("<=", "desc", andBucket)}) as before
       union all
-      select true, after.* from (${side(">", "asc")}) as after
+      select true, after.* from (${side(">", "asc", andBucket)}) as after
     ) as near`,
+    ),
   };
 }
 
 /** The versions of one source time that are received last or, with $5, first. Reads all of that source time. */
 function atTimeStatement(resource: NightResource): Asked {
-  const end = (direction: string, condition: string) => `select * from (
+  const end = (direction: string, condition: string, andBucket: string) => `select * from (
         select ${COLUMNS} from ${VERSION_TABLES[resource]} as t
-        where ${ofKey("wanted")} and t.source_time = wanted.source_time and ${condition} ${BUCKET_TERM}
+        where ${ofKey("wanted")} and t.source_time = wanted.source_time and ${condition} ${andBucket}
         order by t.request_id ${direction}, t.record_index ${direction}
         limit ${NEIGHBOURS}
       ) as found`;
   return {
     name: `versions-at-time-${resource}`,
     rowMode: "array",
-    text: `select wanted.at::integer, wanted.is_after, ${TEXTS}
+    ...ofBucket(
+      6,
+      ({ andBucket }) => `select wanted.at::integer, wanted.is_after, ${TEXTS}
     from unnest($1::smallint[], $2::integer[], $3::text[], $4::timestamptz[], $5::boolean[])
       with ordinality as wanted (bucket, property_id, key, source_time, is_after, at)
     cross join lateral (
-      ${end("desc", "not wanted.is_after")}
+      ${end("desc", "not wanted.is_after", andBucket)}
       union all
-      ${end("asc", "wanted.is_after")}
+      ${end("asc", "wanted.is_after", andBucket)}
     ) as near`,
+    ),
   };
 }
 
@@ -203,7 +209,9 @@ function betweenStatement(resource: NightResource): Asked {
   return {
     name: `versions-between-${resource}`,
     rowMode: "array",
-    text: `with place as materialized (
+    ...ofBucket(
+      10,
+      ({ andBucket }) => `with place as materialized (
       select * from unnest($5::integer[], $6::timestamptz[], $7::bytea[], $8::uuid[], $9::integer[])
         as place (at, source_time, content_hash, request_id, record_index)
     )
@@ -217,7 +225,7 @@ function betweenStatement(resource: NightResource): Asked {
         from unnest($1::smallint[], $2::integer[], $3::text[], $4::uuid[])
           with ordinality as wanted (bucket, property_id, key, since, at)
         join ${VERSION_TABLES[resource]} as t on ${ofKey("wanted")}
-        where true ${BUCKET_TERM}
+        where true ${andBucket}
         union all
         select at, source_time, content_hash, request_id, record_index, null, false from place
       ) as ordered
@@ -225,6 +233,7 @@ function betweenStatement(resource: NightResource): Asked {
     ) as near
     where near.facts_source_time is not null
       and not (near.is_settled and near.after_settled is true and near.before_settled is true)`,
+    ),
   };
 }
 
@@ -400,24 +409,32 @@ const RELEASED_COPIES = {
 const LATEST_RELEASES: Asked = {
   name: "latest-releases",
   rowMode: "array",
-  text: `select wanted.at::integer, latest.counts_from
+  ...ofBucket(
+    5,
+    ({ andBucket }) => `select wanted.at::integer, latest.counts_from
     from unnest($1::smallint[], $2::integer[], $3::text[], $4::"char"[])
       with ordinality as wanted (bucket, property_id, key, resource, at)
     cross join lateral (
       select t.counts_from from released_copy as t
       where t.bucket = wanted.bucket and t.property_id = wanted.property_id and t.resource = wanted.resource
-        and t.key = wanted.key ${BUCKET_TERM}
+        and t.key = wanted.key ${andBucket}
       order by t.counts_from desc limit 1
     ) as latest`,
+  ),
 };
 const RELEASED_COPIES_OF_KEYS: Asked = {
   name: "released-copies-of-keys",
   rowMode: "array",
-  text: `select wanted.at::integer, t.source_time::text, t.content_hash::text, t.request_id, t.record_index, t.counts_from
+  ...ofBucket(
+    5,
+    ({
+      andBucket,
+    }) => `select wanted.at::integer, t.source_time::text, t.content_hash::text, t.request_id, t.record_index, t.counts_from
     from unnest($1::smallint[], $2::integer[], $3::text[], $4::"char"[])
       with ordinality as wanted (bucket, property_id, key, resource, at)
     join released_copy as t using (bucket, property_id, resource, key)
-    where true ${BUCKET_TERM}`,
+    where true ${andBucket}`,
+  ),
 };
 
 interface KeyOf {

@@ -2,7 +2,13 @@ import type pg from "pg";
 import type { ResourceLetter } from "#contract/resource.ts";
 import type { BinaryFields, ElementType } from "../../platform/db/binary-fields.ts";
 import { column } from "../../platform/db/copy.ts";
-import { type Asked, BUCKET_TERM, nested, queryNested, queryOfBucket } from "../../platform/db/dialect.ts";
+import {
+  type Asked,
+  type BucketDialect,
+  ofBucket,
+  queryNested,
+  queryOfBucket,
+} from "../../platform/db/dialect.ts";
 import type { Queryable } from "../../platform/db/transaction.ts";
 import {
   type RankedVersion,
@@ -141,30 +147,36 @@ const VERSIONS = `t.property_id, t.key, t.source_time::text, t.content_hash::tex
 function versionsAt(resource: ResourceLetter): Asked {
   return {
     name: `load-versions-${resource}`,
-    text: `select ${VERSIONS}
+    ...ofBucket(
+      6,
+      ({ andBucket }) => `select ${VERSIONS}
     from (
       select distinct *
       from unnest($1::smallint[], $2::integer[], $3::text[], $4::timestamptz[], $5::bytea[])
         as sent (bucket, property_id, key, source_time, content_hash)
     ) as wanted
     join ${VERSION_TABLES[resource]} as t using (bucket, property_id, key, source_time, content_hash)
-    where true ${BUCKET_TERM}`,
+    where true ${andBucket}`,
+    ),
   };
 }
 
 function lastVersionsAt(resource: ResourceLetter): Asked {
   return {
     name: `last-versions-${resource}`,
-    text: `select last.*
+    ...ofBucket(
+      6,
+      ({ andBucket }) => `select last.*
     from unnest($1::smallint[], $2::integer[], $3::text[], $4::timestamptz[], $5::integer[])
       as wanted (bucket, property_id, key, source_time, count)
     cross join lateral (
       select ${VERSIONS} from ${VERSION_TABLES[resource]} as t
       where t.bucket = wanted.bucket and t.property_id = wanted.property_id and t.key = wanted.key
-        and t.source_time = wanted.source_time ${BUCKET_TERM}
+        and t.source_time = wanted.source_time ${andBucket}
       order by t.request_id desc, t.record_index desc
       limit wanted.count
     ) as last`,
+    ),
   };
 }
 
@@ -270,11 +282,16 @@ export const ADVANCED = "advanced";
  * 0: a letter per key (`u`: unchanged) and the number of records advanced.
  */
 function advanceStatement(resource: ResourceLetter): Asked {
-  const replaced = nightsOfReplaced(resource);
   return {
     name: `advance-unchanged-${resource}`,
     rowMode: "array",
-    text: `with known as materialized (
+    ...ofBucket(9, (dialect) => advanceText(resource, dialect)),
+  };
+}
+
+function advanceText(resource: ResourceLetter, { andBucket, nested }: BucketDialect): string {
+  const replaced = nightsOfReplaced(resource, nested);
+  return `with known as materialized (
       select wanted.at, wanted.new_time, wanted.new_request, wanted.new_index, t.ctid as place, t.source_time,
         t.content_hash, wanted.new_hash, t.bucket, t.property_id, t.key, t.request_id, t.record_index, t.facts_source_time, t.warning_free, t.status, t.from_date, t.to_date,
         t.compact_nights,
@@ -285,13 +302,13 @@ function advanceStatement(resource: ResourceLetter): Asked {
         with ordinality as wanted (bucket, property_id, key, new_time, new_hash, new_request, new_index, unnamed, at)
       left join current_record as t
         on t.bucket = wanted.bucket and t.property_id = wanted.property_id and t.resource = case when wanted.at > 0 then '${resource}'::"char" end
-        and t.key = wanted.key ${BUCKET_TERM}
+        and t.key = wanted.key ${andBucket}
     ),
     advanced as (
       update current_record as t
       set source_time = known.new_time, request_id = known.new_request, record_index = known.new_index
       from known
-      where known.letter = 'u' and t.ctid = known.place ${BUCKET_TERM}
+      where known.letter = 'u' and t.ctid = known.place ${andBucket}
       returning t.bucket, t.property_id, t.key, t.source_time, t.content_hash, t.request_id, t.record_index,
         t.facts_source_time, t.status, t.from_date, t.to_date
     )${nested(writeVersions(resource))}
@@ -301,8 +318,7 @@ function advanceStatement(resource: ResourceLetter): Asked {
     union all
     select at::integer, ${CURRENT_COLUMNS}, ${replaced.columns}
     from known as t${replaced.join}
-    where place is not null and letter <> 'u'`,
-  };
+    where place is not null and letter <> 'u'`;
 }
 
 /** For records with nights: if the current record was received later, the ledger must be updated too. */
@@ -315,7 +331,10 @@ function receivedLast(resource: ResourceLetter): string {
 const KEPT_NIGHTS = "t.compact_nights::text, null";
 
 /** The nights of the current record if its content is replaced: compact nights or, for groups, the facts (on Citus loaded later). */
-function nightsOfReplaced(resource: ResourceLetter): { readonly columns: string; readonly join: string } {
+function nightsOfReplaced(
+  resource: ResourceLetter,
+  nested: BucketDialect["nested"],
+): { readonly columns: string; readonly join: string } {
   if (resource !== "g") return { columns: KEPT_NIGHTS, join: "" };
   return {
     columns: nested("null, replaced.facts", KEPT_NIGHTS),
@@ -349,12 +368,15 @@ const STATEMENTS: Readonly<Record<ResourceLetter, Asked>> = {
 function versionsOfAdvanced(resource: ResourceLetter): Asked {
   return {
     name: `versions-of-advanced-${resource}`,
-    text: `insert into ${VERSION_TABLES[resource]} (${VERSION_COLUMNS}, outcome)
+    ...ofBucket(
+      3,
+      ({ andBucket }) => `insert into ${VERSION_TABLES[resource]} (${VERSION_COLUMNS}, outcome)
       select t.${VERSION_COLUMNS.replaceAll(/,\s+/g, ", t.")}, 'u'
       from current_record as t
       join unnest($1::integer[], $2::text[]) as advanced (property_id, key)
         on advanced.property_id = t.property_id and advanced.key = t.key
-      where t.resource = '${resource}' ${BUCKET_TERM}`,
+      where t.resource = '${resource}' ${andBucket}`,
+    ),
   };
 }
 

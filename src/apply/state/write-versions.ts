@@ -2,7 +2,7 @@ import type pg from "pg";
 import { readWindowMs } from "../../ingest/log/partitions.ts";
 import type { BinaryFields } from "../../platform/db/binary-fields.ts";
 import { type Columns, column, writeItems } from "../../platform/db/copy.ts";
-import { type Asked, BUCKET_TERM, queryOfBucket } from "../../platform/db/dialect.ts";
+import { type Asked, ofBucket, queryOfBucket } from "../../platform/db/dialect.ts";
 import {
   ensureWindows,
   isWindowed,
@@ -223,9 +223,12 @@ function updateStatement(name: string, columns: Columns<NewCurrent>): Asked {
   const arrays = Object.values(columns).map(([type], at) => `$${at + 2}::${type}[]`);
   return {
     name,
-    text: `update current_record as t set ${names.map((of) => `${of} = w.${of}`).join(", ")}
+    ...ofBucket(
+      arrays.length + 2,
+      ({ andBucket }) => `update current_record as t set ${names.map((of) => `${of} = w.${of}`).join(", ")}
       from unnest($1::tid[], ${arrays.join(", ")}) as w (place, ${names.join(", ")})
-      where t.ctid = w.place ${BUCKET_TERM}`,
+      where t.ctid = w.place ${andBucket}`,
+    ),
   };
 }
 

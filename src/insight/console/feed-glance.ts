@@ -1,8 +1,7 @@
 import type pg from "pg";
 import { RESOURCES, type Resource, type ResourceLetter, resourceOf } from "#contract/resource.ts";
 import { isoOfMicroseconds, microsecondsOf } from "../../ingest/log/part-name.ts";
-import { queryEachBucket } from "../../platform/db/dialect.ts";
-import { namedStatement } from "../../platform/db/statement.ts";
+import { ofBucket, queryEachBucket } from "../../platform/db/dialect.ts";
 import type { Property, PropertyCodes } from "../../query/property.ts";
 import { type PropertySettings, settingsOfClients } from "../../settings/property-settings.ts";
 import type { FeedGlance } from "./answers.ts";
@@ -11,19 +10,24 @@ import type { FeedGlance } from "./answers.ts";
  * The newest applied batch of each resource, of each property $2 in its bucket $1. Plan: a backward scan of one row of feed_arrival's
  * primary key per property and resource.
  */
-const readArrivals = namedStatement(
-  "read-newest-arrivals",
-  `select wanted.property_id as "propertyId", resource.letter as resource, arrival.last_request_id as "requestId"
+const readArrivals = {
+  name: "read-newest-arrivals",
+  ...ofBucket(
+    3,
+    ({
+      andBucket,
+    }) => `select wanted.property_id as "propertyId", resource.letter as resource, arrival.last_request_id as "requestId"
   from unnest($1::smallint[], $2::integer[]) as wanted (bucket, property_id)
   cross join unnest('{i,r,g}'::"char"[]) as resource (letter)
   cross join lateral (
     select t.last_request_id
     from bellhop.feed_arrival as t
-    where t.bucket = wanted.bucket and t.property_id = wanted.property_id and t.resource = resource.letter /* and its bucket */
+    where t.bucket = wanted.bucket and t.property_id = wanted.property_id and t.resource = resource.letter ${andBucket}
     order by t.last_request_id desc
     limit 1
   ) as arrival`,
-);
+  ),
+};
 const READ_NOW = { name: "read-now", text: "select clock_timestamp() as now" };
 
 const HOUR_US = 3_600_000_000;

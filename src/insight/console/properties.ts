@@ -2,7 +2,7 @@ import type pg from "pg";
 import { datesFrom, daysBetween } from "#contract/dates.ts";
 import { isWithinKeys, type Scope } from "../../identity/scope.ts";
 import { isoOfMicroseconds, microsecondsOf } from "../../ingest/log/part-name.ts";
-import { queryEachBucket } from "../../platform/db/dialect.ts";
+import { ofBucket, queryEachBucket } from "../../platform/db/dialect.ts";
 import { namedStatement } from "../../platform/db/statement.ts";
 import type { Property } from "../../query/property.ts";
 import type { Calendar, CalendarNight } from "./answers.ts";
@@ -65,21 +65,24 @@ export async function readCalendar(
  * Quarantined records of each of the properties $2 in the buckets $1, at most $3 each; no row for properties without any. Plan: an
  * index-only scan of quarantine_unresolved per property.
  */
-const countEach = namedStatement(
-  "count-quarantined-of-properties",
-  `select wanted.property_id as "propertyId", quarantined.records
+const countEach = {
+  name: "count-quarantined-of-properties",
+  ...ofBucket(
+    4,
+    ({ andBucket }) => `select wanted.property_id as "propertyId", quarantined.records
   from unnest($1::smallint[], $2::integer[]) as wanted (bucket, property_id)
   cross join lateral (
     select count(*)::integer as records
     from (
       select t.bucket
       from bellhop.quarantine as t
-      where t.state = 'q' and t.bucket = wanted.bucket and t.property_id = wanted.property_id /* and its bucket */
+      where t.state = 'q' and t.bucket = wanted.bucket and t.property_id = wanted.property_id ${andBucket}
       limit $3
     ) as counted
   ) as quarantined
   where quarantined.records > 0`,
-);
+  ),
+};
 const listCodesStatement = namedStatement(
   "list-client-codes",
   `select client_code as "clientCode", count(*)::integer as properties

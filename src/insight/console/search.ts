@@ -5,7 +5,7 @@ import { clientsWithin } from "../../identity/client-admin.ts";
 import type { OperatorSession } from "../../identity/operator-sessions.ts";
 import { isAllowed } from "../../identity/roles.ts";
 import { isWithinKeys, type Scope } from "../../identity/scope.ts";
-import { queryEachBucket } from "../../platform/db/dialect.ts";
+import { ofBucket, queryEachBucket } from "../../platform/db/dialect.ts";
 import { namedStatement } from "../../platform/db/statement.ts";
 import { folded } from "../../platform/runtime/fold-text.ts";
 import { ANY_REQUEST, idPrefixIn, listRequestsOfAll } from "../../query/console/requests.ts";
@@ -31,16 +31,19 @@ const listProperties = namedStatement(
   limit $2`,
 );
 /** Current reservations and groups with one of the ids $3, of each property $2 in its bucket $1. Plan: two primary key lookups each. */
-const findRecords = namedStatement(
-  "find-records-by-id",
-  `select t.property_id as "propertyId", t.resource, t.key
+const findRecords = {
+  name: "find-records-by-id",
+  ...ofBucket(
+    5,
+    ({ andBucket }) => `select t.property_id as "propertyId", t.resource, t.key
   from unnest($1::smallint[], $2::integer[]) as wanted (bucket, property_id)
   cross join unnest('{r,g}'::"char"[]) as kind (letter)
   join bellhop_state.current_record as t
     on t.bucket = wanted.bucket and t.property_id = wanted.property_id and t.resource = kind.letter
-      and t.key = any ($3::text[]) /* and its bucket */
+      and t.key = any ($3::text[]) ${andBucket}
   limit $4`,
-);
+  ),
+};
 
 type ListedProperty = Property & PropertyCodes;
 

@@ -10,7 +10,7 @@ with reported as materialized (
     (status = any ($4::text[])) is true as is_off,
     (status = any ($5::text[])) is true as holds
   from bellhop_state.night_dimension as t
-  where bucket = $1 and property_id = $2 /* and its bucket */
+  where bucket = $1 and property_id = $2 {and-bucket}
 ),
 kind as (
   select dimension, unit, currency, {parts/cause-of-kind} as cause, deducts, holds,

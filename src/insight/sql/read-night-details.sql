@@ -5,7 +5,7 @@ select
   coalesce(sum(entry.rooms) filter (where entry.room_revenue is not null), 0) <> 0
     and coalesce(sum(entry.room_revenue), 0) = 0 as "isFree",
   coalesce(bool_or(entry.source_time > $8::timestamptz), false) as "isChanged"
-from ({parts/entries-of-nights}) as entry
+from ({../../platform/db/analytics/sql/entries-of-nights}) as entry
 join bellhop_state.night_dimension as kind
   on kind.bucket = $1 and kind.property_id = $2 and kind.dimension = entry.dimension
 where entry.bucket = $1 and entry.source_time <= $5 and entry.received_at <= $6 and coalesce(kind.cause = 'posted', true)

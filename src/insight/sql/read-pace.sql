@@ -9,7 +9,7 @@ with entry as materialized (
       select array_agg((day + make_interval(mins => $9)) at time zone $8 order by day)
       from generate_series($3::date - $10::integer + 1, $4::date + interval '1 day', interval '1 day') as day
     )) as day
-  from ({parts/entries-of-nights}) as stored
+  from ({../../platform/db/analytics/sql/entries-of-nights}) as stored
   where {time} <= $5
 ),
 kind as materialized (

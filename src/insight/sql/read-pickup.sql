@@ -6,7 +6,7 @@ with entry as materialized (
   select
     dimension, key, share_id, greatest(first_night, $3::date) as first_night, least(first_night + nights, $4::date + 1) as end_night,
     rooms, adults, children, room_revenue, gross_room_revenue
-  from ({parts/entries-of-nights}) as stored
+  from ({../../platform/db/analytics/sql/entries-of-nights}) as stored
   where {time} > $5 and {time} <= $6
 ),
 shared_entry as materialized (

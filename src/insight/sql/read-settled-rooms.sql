@@ -10,7 +10,7 @@ run as materialized (
   select
     kind.cell, entry.rooms, greatest(entry.first_night, $3::date) as first_night,
     least(entry.first_night + entry.nights, $4::date + 1) as end_night
-  from ({parts/entries-of-nights}) as entry
+  from ({../../platform/db/analytics/sql/entries-of-nights}) as entry
   join kind using (dimension)
   where entry.bucket = $1 and entry.share_id is null and entry.source_time <= $5 and entry.received_at <= $6
 ),

@@ -10,7 +10,7 @@ import {
 import { OVERRIDES } from "./citus/overrides.ts";
 import { placeTable } from "./citus/place.ts";
 import { atWorker, ShardMap, type WorkerShards } from "./citus/shard-groups.ts";
-import { ShardSession, shardSessionOf } from "./citus/shard-session.ts";
+import { type OfAllGroups, ShardSession, shardSessionOf } from "./citus/shard-session.ts";
 import { createRestorePointOfAll, inSnapshotOfAll } from "./citus/snapshot.ts";
 import {
   createTriggersOnShards,
@@ -30,7 +30,7 @@ import {
 import { withSession } from "./connection.ts";
 import { DISTRIBUTED_TABLES, GATHERED_KEYS, PLACED_KEYS } from "./distribute.ts";
 import { isDistributed, oneBucketOf, type Placed } from "./distribution.ts";
-import type { Statement } from "./statement.ts";
+import { readStatement, type Statement, type Texts } from "./statement.ts";
 import type { Queryable } from "./transaction.ts";
 
 /*
@@ -41,6 +41,8 @@ import type { Queryable } from "./transaction.ts";
 export interface Asked extends Omit<Statement, "name"> {
   /** If absent, the statement is not prepared. */
   readonly name?: string;
+  /** What stands for `text` on Citus: see `ofBucket`. */
+  readonly onCitus?: OnCitus;
   readonly rowMode?: "array";
   readonly query_timeout?: number;
 }
@@ -75,17 +77,18 @@ export async function queryBytes(on: Queryable, asked: Asked, values: readonly u
   return readByteRows(on, statement, values);
 }
 
-/** Runs a statement on rows of one bucket. On Citus BUCKET_TERM becomes a condition on it, so that one worker runs the whole statement. */
+/** Runs a statement (of `ofBucket`) on rows of one bucket. On Citus one worker runs all of it. */
 export async function queryOfBucket<Row>(
   on: Queryable,
   asked: Asked,
   values: readonly unknown[],
   of: readonly Placed[],
 ): Promise<Answer<Row>> {
+  requirePlace(asked, values.length + 1);
   if (!(await isDistributed(on))) return ask(on, [asked], values);
   // Without a bucket Citus would query every worker.
   if (of.length === 0) return { rows: [], rowCount: 0 };
-  return ask(on, onCitus(asked, values.length + 1), [...values, oneBucketOf(of)]);
+  return ask(on, onCitus(asked), [...values, oneBucketOf(of)]);
 }
 
 /** Runs a statement on all items: on Citus once per bucket, in a worker session once per shard group. */
@@ -119,7 +122,7 @@ export async function queryEachBucket<Row, Item extends Placed>(
   return { rows, rowCount };
 }
 
-/** Runs the part that `nested` removed from another statement; undefined if it was not removed. */
+/** Runs what another statement has not done on Citus (`nested`); undefined where it has. */
 export async function queryNested<Row>(
   on: Queryable,
   asked: Asked,
@@ -130,42 +133,69 @@ export async function queryNested<Row>(
   return queryOfBucket(on, asked, values, of);
 }
 
-/** The statement for this database. The bucket is parameter `place` on both. */
+/** The statement for this database, of which the bucket is a parameter on both. */
 export async function statementOfBucket(
   on: Queryable,
-  statement: Statement,
-  place: number,
+  { name, text, onCitus }: Asked & Statement,
 ): Promise<Statement> {
-  return (await isDistributed(on)) ? { ...statement, text: inBucket(statement.text, place) } : statement;
+  return { name, text: onCitus !== undefined && (await isDistributed(on)) ? onCitus.text : text };
 }
 
-/** Placeholder in the condition on table `t` of a statement for `queryOfBucket`. */
-export const BUCKET_TERM = "/* and its bucket */";
+/** A statement's text for Citus; the bucket is parameter `place`, by default behind those of plain PostgreSQL. */
+interface OnCitus {
+  readonly text: string;
+  readonly place: number;
+}
 
-const NESTED = /\/\* nested \*\/[\s\S]*?\/\* or\s([\s\S]*?)\*\//g;
+/** What differs in the text of a statement about rows of one bucket. */
+export interface BucketDialect {
+  /** On Citus a condition on the bucket of table `t`, by which one worker is asked. Plain PostgreSQL finds the rows without it: "". */
+  readonly andBucket: string;
+  /** Text that Citus cannot run nested (an INSERT, a lookup in a second table). There `otherwise` stands for it: see `queryNested`. */
+  readonly nested: (text: string, otherwise?: string) => string;
+}
 
-/**
- * A part of a statement that Citus cannot run nested (an INSERT, a lookup in a second table). On Citus `otherwise`
- * replaces it, and `queryNested` runs the part separately.
- */
-export function nested(text: string, otherwise = ""): string {
-  return `/* nested */${text}/* or ${otherwise}*/`;
+const PLAIN: BucketDialect = { andBucket: "", nested: (text) => text };
+
+/** The texts of a statement about rows of one bucket, which is parameter `place` on Citus. */
+export function ofBucket(
+  place: number,
+  compose: (dialect: BucketDialect) => string,
+): Required<Pick<Asked, "text" | "onCitus">> {
+  const text = compose({
+    andBucket: `and t.bucket = $${place}::smallint`,
+    nested: (_, otherwise = "") => otherwise,
+  });
+  return { text: compose(PLAIN), onCitus: { text, place } };
+}
+
+/** A statement in a file (`readStatement`) with `{and-bucket}`. */
+export function readStatementOfBucket(
+  url: URL,
+  place: number,
+  texts: (dialect: BucketDialect) => Texts = () => ({}),
+): Required<Pick<Asked, "name" | "text" | "onCitus">> {
+  let name = "";
+  const composed = ofBucket(place, (dialect) => {
+    const statement = readStatement(url, { "and-bucket": dialect.andBucket, ...texts(dialect) });
+    name = statement.name;
+    return statement.text;
+  });
+  return { name, ...composed };
 }
 
 /** The statements that replace one on Citus; the result is that of the last. */
-function onCitus(asked: Asked, place?: number): readonly Asked[] {
+function onCitus(asked: Asked): readonly Asked[] {
   const { name = "" } = asked;
   const overrides = OVERRIDES[name];
   if (overrides !== undefined)
     return overrides.map((text, at) => ({ ...asked, text, name: at === 0 ? name : `${name}-${at}` }));
-  const text = asked.text.replaceAll(NESTED, "$1");
-  return [{ ...asked, text: place === undefined ? text : inBucket(text, place) }];
+  return [{ ...asked, text: asked.onCitus?.text ?? asked.text }];
 }
 
-function inBucket(text: string, place: number): string {
-  if (!text.includes(BUCKET_TERM))
-    throw new Error(`The statement does not say where its bucket goes: ${text.slice(0, 200)}`);
-  return text.replaceAll(BUCKET_TERM, `and t.bucket = $${place}::smallint`);
+function requirePlace({ onCitus, text }: Asked, place: number): void {
+  if (onCitus?.place !== place)
+    throw new Error(`The statement does not have its bucket at $${place} on Citus: ${text.slice(0, 200)}`);
 }
 
 async function ask<Row>(
@@ -199,17 +229,16 @@ export async function writeOutcomeRows(
   else await ask(on, [given], [...values, await shards.findListeners(clientIds)]);
 }
 
-/** Runs a statement on all buckets of the session's server. `part` is repeated for each shard group. */
+/** Runs a statement on all buckets of the session's server. */
 export async function queryAllBuckets<Row extends pg.QueryResultRow>(
   on: Queryable,
-  { own, given }: AskedWith,
-  part: string,
+  { own, given }: { readonly own: Asked; readonly given: OfAllGroups },
   values: readonly unknown[],
 ): Promise<readonly Row[]> {
   const shards = shardSessionOf(on);
   return shards === undefined
     ? (await ask<Row>(on, [own], values)).rows
-    : await shards.queryAllGroups<Row>(given, part, values);
+    : await shards.queryAllGroups<Row>(given, values);
 }
 
 /** Reads the next parts of buckets. `given` takes the log writers as parameters, and returns parts of one shard group. */

@@ -1,7 +1,7 @@
 import { type ResourceLetter, resourceOf } from "#contract/resource.ts";
 import { ALL_BUCKETS, bucketOf, isoOfMicroseconds, microsecondsOf } from "../../ingest/log/part-name.ts";
-import { queryEachBucket } from "../../platform/db/dialect.ts";
-import { namedStatement, readStatement } from "../../platform/db/statement.ts";
+import { queryEachBucket, readStatementOfBucket } from "../../platform/db/dialect.ts";
+import { namedStatement } from "../../platform/db/statement.ts";
 import type { Queryable } from "../../platform/db/transaction.ts";
 import { ServiceError } from "../../platform/errors/registry.ts";
 import { isNoLongerKept, loadRecords } from "../load-records.ts";
@@ -68,7 +68,7 @@ async function findGrantedProperties(
   return new Map(rows.map((row) => [row.propertyId, row]));
 }
 
-const readOfBuckets = readStatement(new URL("./sql/read-changes.sql", import.meta.url));
+const readOfBuckets = readStatementOfBucket(new URL("./sql/read-changes.sql", import.meta.url), 7);
 
 const EVERY_RESOURCE: readonly ResourceLetter[] = ["i", "r", "g"];
 /** Maximum change numbers scanned per call, at about 3 µs each: bounds filters that match little. */
@@ -130,8 +130,8 @@ async function readRows(
   properties: readonly number[],
   resources: string,
 ): Promise<Change[]> {
-  const { text } = readOfBuckets;
-  const { rows } = await queryEachBucket<Change, Stretch>(on, { text }, stretches, (some) => [
+  const { text, onCitus } = readOfBuckets;
+  const { rows } = await queryEachBucket<Change, Stretch>(on, { text, onCitus }, stretches, (some) => [
     some.map(({ bucket }) => bucket),
     some.map(({ behind }) => behind),
     some.map(({ until }) => until),

@@ -20,4 +20,4 @@ cross join lateral (
 ) as detail
 left join bellhop.quarantine
   on quarantine.bucket = t.bucket and quarantine.request_id = t.request_id and quarantine.record_index = detail.record_index
-where t.request_id = $2 and t.client_id = $1 and t.kind = 'b' and t.bucket = any ($3::smallint[]) /* and its bucket */
+where t.request_id = $2 and t.client_id = $1 and t.kind = 'b' and t.bucket = any ($3::smallint[]) {and-bucket}

@@ -5,7 +5,7 @@ entry as materialized (
   select
     dimension, share_id, greatest(first_night, $3::date) as first_night, first_night + nights as end_night, rooms, adults, children,
     room_revenue, gross_room_revenue
-  from ({entries-of-nights}) as stored
+  from ({../../../platform/db/analytics/sql/entries-of-nights}) as stored
   where {time} <= $5
 ),
 shared_entry as materialized (
@@ -17,12 +17,12 @@ block_change as materialized (
     select key, dimension, greatest(first_night, $3::date) as night, coalesce(blocks, 0)::bigint as blocks,
       coalesce(picked_up, 0)::bigint as picked_up
     from bellhop_state.block_entry as t
-    where property_id = $2 /* and its bucket */ and (nights <= 31 and first_night >= $3::date - 30 or nights > 31)
+    where property_id = $2 {and-bucket} and (nights <= 31 and first_night >= $3::date - 30 or nights > 31)
       and first_night <= $4::date and first_night + nights > $3::date and {time} <= $5
     union all
     select key, dimension, first_night + nights, -coalesce(blocks, 0)::bigint, -coalesce(picked_up, 0)::bigint
     from bellhop_state.block_entry as t
-    where property_id = $2 /* and its bucket */ and (nights <= 31 and first_night >= $3::date - 30 or nights > 31)
+    where property_id = $2 {and-bucket} and (nights <= 31 and first_night >= $3::date - 30 or nights > 31)
       and first_night <= $4::date and first_night + nights between $3::date + 1 and $4::date and {time} <= $5
   ) as ends
   group by key, dimension, night

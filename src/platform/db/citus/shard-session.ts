@@ -8,9 +8,10 @@ import { closeLogWriters, LOG_WRITER_SESSION } from "./log-writers.ts";
 import { inShards, isShardAway, namedInShards, type ShardGroup, type ShardMap } from "./shard-groups.ts";
 
 const findBacklog = readStatement(new URL("./find-backlog.sql", import.meta.url));
-const FIND_ALL = {
+const FIND_ALL: OfAllGroups = {
   name: findBacklog.name,
-  text: `select * from (${findBacklog.text}) as found order by yields, first`,
+  part: findBacklog.text,
+  textOf: (parts) => `select * from (${parts}) as found order by yields, first`,
 };
 const readLogWriters = namedStatement(
   "read-log-writers",
@@ -69,6 +70,14 @@ interface WaitingBucket {
 interface NamedStatement {
   readonly text: string;
   readonly name?: string;
+}
+
+/** A statement over the rows that `part` reads of each shard group. */
+export interface OfAllGroups {
+  readonly name: string;
+  readonly query_timeout?: number;
+  readonly part: string;
+  readonly textOf: (parts: string) => string;
 }
 
 /** A session at a worker. Runs statements for plain PostgreSQL on one shard group at a time, naming its shards. */
@@ -146,10 +155,9 @@ export class ShardSession {
     return true;
   }
 
-  /** The rows of a statement of which `part` is asked of each group of this worker. */
+  /** The rows of a statement over all groups of this worker. */
   async queryAllGroups<Row extends pg.QueryResultRow>(
-    { name = "", text, ...statement }: NamedStatement & { readonly query_timeout?: number },
-    part: string,
+    { name, part, textOf, ...statement }: OfAllGroups,
     values: readonly unknown[],
   ): Promise<Row[]> {
     const { groups } = this;
@@ -161,7 +169,7 @@ export class ShardSession {
     if (named === undefined) {
       this.#namesGiven += 1;
       const parts = groups.map((group) => `(${inShards(part, group)})`).join(" union all ");
-      named = { name: `${name}@${this.#namesGiven}`, text: text.replace(part, () => parts) };
+      named = { name: `${name}@${this.#namesGiven}`, text: textOf(parts) };
       ofAll.set(name, named);
     }
     return (await this.#client.query<Row>({ ...statement, ...named, values: [...values] })).rows;
@@ -233,11 +241,7 @@ export class ShardSession {
 
   async #findBacklog(buckets: readonly number[], yieldsMs: unknown): Promise<number[]> {
     const { columns } = await this.#readLogWriters();
-    const found = await this.queryAllGroups<WaitingBucket>(FIND_ALL, findBacklog.text, [
-      buckets,
-      ...columns,
-      yieldsMs,
-    ]);
+    const found = await this.queryAllGroups<WaitingBucket>(FIND_ALL, [buckets, ...columns, yieldsMs]);
     return found.map(({ bucket }) => bucket);
   }
 
