@@ -27,8 +27,8 @@ npm run hostile -- questions
 Requests made from a seed at a service of its own, N at each target. Exit code 1 on any 5xx, hang, death, loss, leak, answer
 that is not as documented, or growth of memory. With --shot the bytes of that one request are printed instead.
 
-"bodies" floods every route of the OpenAPI document and of the console's API, S seconds each (1 by default), with and without
-credentials: one-byte chunks, bodies that are never finished, slow ones, announced ones of the largest size, one byte each from many
+"bodies" uses every route of the OpenAPI document and of the console's API, then floods it, S seconds each (1 by default), with and
+without credentials: one-byte chunks, bodies that are never finished, slow ones, announced ones of the largest size, one byte each from many
 addresses, many headers, headers of 15 kB of each white space, and 1,000 pipelined requests whose answers are never read; at last every
 read of the API and of the console is asked for the worst records. --routes keeps the routes whose
 method and path contain TEXT. The flooder is a process of its own that runs only while nothing else wants the processor, and sends M Mbit/s of

@@ -2,6 +2,7 @@ import { type ChildProcess, execFile } from "node:child_process";
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { Agent, request } from "node:http";
+import { connect } from "node:net";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { percentile } from "../../bench/statistics.ts";
@@ -19,6 +20,8 @@ const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
 
 /** A neighbour pushes as often. */
 const PUSH_EVERY_MS = 20;
+/** Of each route, with and without credentials, before anything is measured. */
+const USES = 10;
 /** Before the flood: warm-up, then the time whose p99 it is compared with, then the same flood at a process that reads it. */
 const WARM_UP_MS = 3_000;
 const BEFORE_MS = 10_000;
@@ -78,6 +81,7 @@ export async function floodBodies(options: FloodOptions): Promise<FloodReport> {
     const all = await floodedRoutes(document);
     const routes = all.filter(({ method, path }) => `${method} ${path}`.includes(options.routes));
     const neighbour = new Neighbour(service.address, arms.foreignToken);
+    await useEach(routes, Number(new URL(service.address).port), session, arms.token);
     await passed(WARM_UP_MS);
     neighbour.take();
     const idle = await busyMeter(service);
@@ -188,6 +192,28 @@ async function busyMeter({ process: { pid } }: ServiceProcess): Promise<() => Pr
   };
   const [startedAt, before] = [performance.now(), await ticks()];
   return async () => (((await ticks()) - before) * TICK_MS) / (performance.now() - startedAt);
+}
+
+/** Asks each route as a quiet client would, so that no flood meets code that has never run. */
+async function useEach(
+  routes: readonly FloodedRoute[],
+  port: number,
+  session: readonly string[],
+  token: string,
+): Promise<void> {
+  for (const route of routes) {
+    const own = route.isConsole ? session : [`Authorization: Bearer ${token}`];
+    for (const credentials of [[], own]) {
+      for (let time = 0; time < USES; time += 1) await askOnce(port, headOf(route, credentials));
+    }
+  }
+}
+
+/** One request on a connection of its own, which ends when it is answered. */
+async function askOnce(port: number, head: string): Promise<void> {
+  const socket = connect({ port, host: "127.0.0.1" }).on("error", () => undefined);
+  socket.resume().write(`${head}Connection: close\r\nContent-Length: 0\r\n\r\n`);
+  await once(socket, "close");
 }
 
 /** The beginning of a request to a route, which its body's framing follows. What a path names need not exist. */
