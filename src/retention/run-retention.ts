@@ -20,7 +20,7 @@ import {
   readClients,
   writeMark,
 } from "./expiring-window.ts";
-import { openWindows } from "./open-windows.ts";
+import { dropLeftConstraints, findLeftConstraints, openWindows } from "./open-windows.ts";
 import { type Expired, NoRoom, type RetentionSessions } from "./replace-window.ts";
 import { listTerms, RETAINED, type Retained, Terms } from "./terms.ts";
 
@@ -218,6 +218,9 @@ async function markIfEmpty(
   return rowCount === 0;
 }
 
+/** Tables that get windows once a term is set. */
+const CONSTRAINED = TABLES.map(({ of }) => of).filter((of) => of !== ACCEPT_LOG);
+
 /** Successor tables left by a killed run; during a run, also its own. */
 async function findStrays(client: Queryable): Promise<string[]> {
   const { rows } = await client.query<{ name: string }>(
@@ -230,11 +233,12 @@ async function findStrays(client: Queryable): Promise<string[]> {
   return rows.map(({ name }) => name);
 }
 
-/** Drops them, which are copies of windows. The caller keeps other runs off (`withExclusiveWork`). */
+/** Drops them, which are copies of windows, and the constraints of a run that was killed as it opened windows. The caller keeps other runs off (`withExclusiveWork`). */
 export async function dropStrays(client: pg.ClientBase): Promise<void> {
   const strays = await findStrays(client);
   if (strays.length > 0) for (const versions of VERSION_WINDOWS) await dropAllLate(client, versions);
   for (const name of strays) await client.query(`drop table ${name}`);
+  await dropLeftConstraints(client, CONSTRAINED);
 }
 
 /** Retention that is overdue. */
@@ -293,7 +297,8 @@ export function keepRetention(
   const everyMs = Math.min(PAUSE_MS_MAX, windowMs / RUNS_PER_WINDOW);
   const repeat = new Repeat(async () => heard.ran(await runRetention(options)), everyMs, heard.failed);
   const sweep = async () => {
-    if ((await findStrays(pool)).length === 0) return;
+    const left = [...(await findStrays(pool)), ...(await findLeftConstraints(pool, CONSTRAINED))];
+    if (left.length === 0) return;
     await inSession(options, (client) => withExclusiveWork(client, () => dropStrays(client)));
   };
   // Errors are reported by the next run; the usual one is that a run is in progress.

@@ -21,8 +21,14 @@ import {
 } from "./record.ts";
 import { STATE_SCHEMA } from "./state-schema.ts";
 
-/** Parses a partition bound: `2026-01-31 12:00:00+00`. */
+const LAST_MS = Date.parse("9999-12-31T23:59:59.999Z");
+
+/** A partition bound of a time; the year after 9999 has five digits, which PostgreSQL would not read. */
+const boundOf = (ms: number): string => (ms > LAST_MS ? "infinity" : new Date(ms).toISOString());
+
+/** Parses a partition bound: `2026-01-31 12:00:00+00` or `infinity`. */
 function timeOf(bound: string): number {
+  if (bound === "infinity") return Number.POSITIVE_INFINITY;
   const ms = Date.parse(bound.replace(" ", "T").replace(/\+00$/, "Z"));
   if (Number.isNaN(ms)) throw new Error(`Not a time: ${bound}`);
   return ms;
@@ -30,7 +36,6 @@ function timeOf(bound: string): number {
 
 /** The version tables of a state schema, partitioned by source time. */
 function versionWindowsOf(schema: string): readonly WindowedTable[] {
-  const boundOf = (ms: number) => new Date(ms).toISOString();
   return Object.values(VERSION_TABLES).map((table) => {
     return { schema, table, column: "source_time", boundOf, timeOf };
   });
