@@ -22,11 +22,34 @@ export class SignOnRefused extends Error {
 }
 
 const TIMEOUT_SECONDS = 10;
+/** An answer of a provider has some kilobytes, its keys some tens. */
+const ANSWER_BYTES_MAX = 262_144;
+/** Endpoints of a provider change seldom; this ends what it answered by mistake. */
+const DISCOVERED_MS_MAX = 3_600_000;
+/** OpenID Connect Core, section 2: at most 255 ASCII characters. */
+const SUBJECT_SHAPE = /^[\x20-\x7e]{1,255}$/;
+
+/** `fetch` of an answer that is no longer than ANSWER_BYTES_MAX, also once it is decompressed: anyone at the login page causes one. */
+const fetchBounded: oidc.CustomFetch = async (url, options) => {
+  const response = await fetch(url, options as RequestInit);
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of response.body ?? []) {
+    bytes += chunk.length;
+    // Leaving the loop closes the connection.
+    if (bytes > ANSWER_BYTES_MAX)
+      throw new Error(`The answer of ${url} is longer than ${ANSWER_BYTES_MAX} bytes.`);
+    chunks.push(chunk);
+  }
+  const { status, headers } = response;
+  return new Response(response.body === null ? null : Buffer.concat(chunks), { status, headers });
+};
 
 /** Authorization code flow with PKCE, state and nonce, which the browser keeps in a cookie. */
 export class SingleSignOn {
   readonly #settings: SingleSignOnSettings;
   #provider: Promise<oidc.Configuration> | undefined;
+  #discoveredAt = 0;
 
   constructor(settings: SingleSignOnSettings) {
     this.#settings = settings;
@@ -41,15 +64,22 @@ export class SingleSignOn {
   async begin(redirectUri: string): Promise<{ readonly location: string; readonly kept: string }> {
     const provider = await this.#discover();
     const [state, nonce, verifier] = [oidc.randomState(), oidc.randomNonce(), oidc.randomPKCECodeVerifier()];
-    const location = oidc.buildAuthorizationUrl(provider, {
+    const parameters = {
       redirect_uri: redirectUri,
       scope: "openid email",
       state,
       nonce,
       code_challenge: await oidc.calculatePKCECodeChallenge(verifier),
       code_challenge_method: "S256",
-    });
-    return { location: location.href, kept: [state, nonce, verifier].join(".") };
+    };
+    try {
+      const location = oidc.buildAuthorizationUrl(provider, parameters);
+      return { location: location.href, kept: [state, nonce, verifier].join(".") };
+    } catch (cause) {
+      // The provider names no endpoint: it is asked again next time.
+      this.#provider = undefined;
+      throw new SignOnRefused("provider", { cause });
+    }
   }
 
   /** Completes the login with the callback `address` and the cookie. Throws SignOnRefused. */
@@ -68,6 +98,7 @@ export class SingleSignOn {
       const { sub, iss: issuer, azp } = claims;
       // Issued to another client of the provider (OpenID Connect Core, section 3.1.3.7), which our audience does not exclude.
       if (azp !== undefined && azp !== this.#settings.clientId) throw new SignOnRefused("provider");
+      if (!SUBJECT_SHAPE.test(sub)) throw new SignOnRefused("provider");
       const asks = claims["email"] === undefined && provider.serverMetadata().userinfo_endpoint !== undefined;
       const about = asks ? await oidc.fetchUserInfo(provider, tokens.access_token, sub) : claims;
       const { email, email_verified: isVerified } = about;
@@ -82,7 +113,7 @@ export class SingleSignOn {
     }
   }
 
-  /** Discovers the provider's endpoints and keys once; retries after a failure. */
+  /** Discovers the provider's endpoints once an hour; retries after a failure. */
   #discover(): Promise<oidc.Configuration> {
     const { issuer, clientId, clientSecret } = this.#settings;
     const server = new URL(issuer);
@@ -91,7 +122,9 @@ export class SingleSignOn {
     if (server.protocol === "http:") execute.push(oidc.allowInsecureRequests);
     // Without a secret this is a public client, protected by PKCE alone.
     const authentication = clientSecret === undefined ? oidc.None() : oidc.ClientSecretPost(clientSecret);
-    const options = { execute, timeout: TIMEOUT_SECONDS };
+    const options = { execute, timeout: TIMEOUT_SECONDS, [oidc.customFetch]: fetchBounded };
+    if (performance.now() - this.#discoveredAt > DISCOVERED_MS_MAX) this.#provider = undefined;
+    if (this.#provider === undefined) this.#discoveredAt = performance.now();
     this.#provider ??= oidc
       .discovery(server, clientId, undefined, authentication, options)
       .catch((cause: unknown) => {

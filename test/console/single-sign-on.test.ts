@@ -127,6 +127,8 @@ test("a reassigned address is another account; unverified or unknown addresses c
     ["unverified", "email"],
     ["stranger", "unknown"],
     ["kelvin", "email"],
+    // OpenID Connect Core, section 2.
+    ["x".repeat(256), "provider"],
   ] as const) {
     const { browser, response } = await signOn(login);
     assert.equal(refusalOf(response), refusal, login);
