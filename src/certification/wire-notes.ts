@@ -65,8 +65,9 @@ const INSERT_EVENTS = namedStatement(
 
 /** Stored events per kind and certification, so that a loop does not displace the other kinds. */
 const EVENTS_OF_A_KIND_MAX = 1_000;
-/** Events waiting in memory, of all clients; further ones are dropped. */
+/** Events waiting in memory, of all clients and of a certification, so that a loop does not displace others' events; further ones are dropped. */
 const WAITING_MAX = 1_000;
+const WAITING_OF_ONE_MAX = 100;
 const WRITTEN_AT_ONCE = 100;
 
 interface Waiting {
@@ -82,7 +83,12 @@ export class WireNotes {
   readonly #now: () => number;
   readonly #failed: (error: unknown) => void;
   #waiting: Waiting[] = [];
+  readonly #waitingOf = new Map<string, number>();
+  /** The writing of the first waiting events, and of those noted meanwhile, which one statement takes each. */
   #writing: Promise<void> | undefined;
+  /** Events that were noted, and that are written or dropped. */
+  #noted = 0;
+  #done = 0;
 
   /** `now` is the database's clock in ms since 1970, like that of receipts. */
   constructor(pool: pg.Pool, now: () => number, failed: (error: unknown) => void) {
@@ -92,28 +98,36 @@ export class WireNotes {
   }
 
   note(certificationId: string, { kind, detail }: WireEvent): void {
-    if (this.#waiting.length >= WAITING_MAX) return;
+    const ofOne = this.#waitingOf.get(certificationId) ?? 0;
+    if (this.#waiting.length >= WAITING_MAX || ofOne >= WAITING_OF_ONE_MAX) return;
+    this.#waitingOf.set(certificationId, ofOne + 1);
     this.#waiting.push({ certification_id: certificationId, kind, at_ms: this.#now(), detail });
+    this.#noted += 1;
     this.#writing ??= this.#write();
   }
 
-  /** Resolves when all earlier events are written or dropped. */
+  /** Resolves when all earlier events are written or dropped, whatever is noted meanwhile. */
   async settled(): Promise<void> {
-    await this.#writing;
+    const noted = this.#noted;
+    while (this.#done < noted) await this.#writing;
   }
 
   async #write(): Promise<void> {
     // Combine the events of one turn of the event loop in one statement.
     await new Promise<void>((resolve) => setImmediate(resolve));
-    while (this.#waiting.length > 0) {
-      const events = this.#waiting.slice(0, WRITTEN_AT_ONCE);
-      this.#waiting = this.#waiting.slice(WRITTEN_AT_ONCE);
-      try {
-        await this.#pool.query({ ...INSERT_EVENTS, values: [JSON.stringify(events), EVENTS_OF_A_KIND_MAX] });
-      } catch (error) {
-        this.#failed(error);
-      }
+    const events = this.#waiting.slice(0, WRITTEN_AT_ONCE);
+    this.#waiting = this.#waiting.slice(WRITTEN_AT_ONCE);
+    for (const { certification_id: id } of events) {
+      const left = (this.#waitingOf.get(id) ?? 0) - 1;
+      if (left > 0) this.#waitingOf.set(id, left);
+      else this.#waitingOf.delete(id);
     }
-    this.#writing = undefined;
+    try {
+      await this.#pool.query({ ...INSERT_EVENTS, values: [JSON.stringify(events), EVENTS_OF_A_KIND_MAX] });
+    } catch (error) {
+      this.#failed(error);
+    }
+    this.#done += events.length;
+    this.#writing = this.#waiting.length > 0 ? this.#write() : undefined;
   }
 }

@@ -230,8 +230,8 @@ test("events are limited per kind, and failures to record them have no effect", 
   const { certificationId } = await certifiedClient(service, "OPEN");
   const failures: unknown[] = [];
   const notes = new WireNotes(service.pool, Date.now, (error) => failures.push(error));
-  for (let round = 0; round < 3; round += 1) {
-    for (let event = 0; event < 600; event += 1)
+  for (let round = 0; round < 12; round += 1) {
+    for (let event = 0; event < 100; event += 1)
       notes.note(certificationId, { kind: "rate-limited", detail: { retryAfterSeconds: 3 } });
     await notes.settled();
   }
@@ -248,6 +248,33 @@ test("events are limited per kind, and failures to record them have no effect", 
   notes.note("no uuid", { kind: "token-limited", detail: {} });
   await notes.settled();
   assert.deepEqual([failures.length, String(failures[0]).includes("uuid")], [1, true]);
+});
+
+test("a loop of one client neither displaces another's events, nor holds up who waits for the earlier ones", async () => {
+  const [loop, other] = await Promise.all(["LOOP", "QUIET"].map((code) => certifiedClient(service, code)));
+  const notes = new WireNotes(service.pool, Date.now, (error) => assert.fail(String(error)));
+  const again = () =>
+    notes.note(loop?.certificationId ?? "", { kind: "rate-limited", detail: { retryAfterSeconds: 3 } });
+  for (let event = 0; event < 2_000; event += 1) again();
+  notes.note(other?.certificationId ?? "", { kind: "token-limited", detail: {} });
+  const endsAt = performance.now() + 60_000;
+  let isLooping = true;
+  const looping = (async () => {
+    while (isLooping && performance.now() < endsAt) {
+      again();
+      await new Promise((resume) => setImmediate(resume));
+    }
+  })();
+  await notes.settled();
+  assert.ok(performance.now() < endsAt, "it waited for events that were noted later");
+  isLooping = false;
+  await looping;
+  await notes.settled();
+  const { rows } = await service.pool.query<{ count: number }>(
+    "select count(*)::integer as count from bellhop.certification_event where certification_id = $1 and kind = 'token-limited'",
+    [other?.certificationId],
+  );
+  assert.deepEqual(rows, [{ count: 1 }]);
 });
 
 test("requests after the end of a certification never count", async () => {
