@@ -56,6 +56,7 @@ create table bellhop.audit_entry (
   what text not null,
   client_id text collate "C",
   detail json default '{}'::json not null,
+  lists json,
   constraint audit_entry_pkey PRIMARY KEY (audit_id)
 );
 
@@ -712,6 +713,7 @@ CREATE INDEX backfill_client ON bellhop.backfill USING btree (client_id, opened_
 CREATE INDEX backfill_opened ON bellhop.backfill USING btree (opened_at, backfill_id);
 CREATE INDEX certification_client ON bellhop.certification USING btree (client_id, opened_at);
 CREATE INDEX client_changed ON bellhop.client USING btree (changed_epoch);
+CREATE INDEX client_grant_code ON bellhop.client_grant USING btree (client_code);
 CREATE INDEX denied_token_changed ON bellhop.denied_token USING btree (changed_epoch);
 CREATE INDEX denied_token_expires ON bellhop.denied_token USING btree (expires_at);
 CREATE INDEX erasure_started ON bellhop.erasure USING btree (started_at, erasure_id);

@@ -304,6 +304,7 @@ create table client_grant (
   property_code text collate "C" not null,
   primary key (client_id, client_code, property_code)
 );
+create index client_grant_code on client_grant (client_code);
 
 -- Two slots a client, so never more than two live secrets. digest: HMAC-SHA256 under the installation's pepper.
 create table client_secret (
@@ -349,7 +350,7 @@ create index denied_token_changed on denied_token (changed_epoch);
 create index denied_token_expires on denied_token (expires_at);
 
 -- What was done to the tables above, and what was refused because it was not granted. Never holds a secret or a token.
--- role: what an operator of the console was at that moment.
+-- role: what an operator of the console was at that moment. lists: those of which detail has only the beginning, whole.
 create table audit_entry (
   audit_id bigint generated always as identity primary key,
   occurred_at timestamptz not null default clock_timestamp(),
@@ -357,7 +358,8 @@ create table audit_entry (
   role text,
   what text not null,
   client_id text collate "C",
-  detail json not null default '{}'
+  detail json not null default '{}',
+  lists json
 );
 create index audit_entry_client on audit_entry (client_id, audit_id);
 create index audit_entry_occurred on audit_entry (occurred_at);

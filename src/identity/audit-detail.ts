@@ -3,8 +3,6 @@ import { EVERYTHING, type Scope } from "./scope.ts";
 
 /** The members that list grants, of `create-client`, `update-client`, `create-operator` and `set-operator-rights`. */
 const GRANT_LISTS: ReadonlySet<string> = new Set(["grants", "added", "removed"]);
-/** A client may have 20,000 grants, and a page 1,000 entries. */
-const GRANTS_SHOWN_MAX = 100;
 
 type Detail = Readonly<Record<string, unknown>>;
 
@@ -30,18 +28,13 @@ function isWithin(scope: Scope, entry: unknown): boolean {
 
 function confineList(list: readonly unknown[], scope: Scope): readonly unknown[] {
   const within = list.filter((entry) => isWithin(scope, entry));
-  const more = within.length - GRANTS_SHOWN_MAX;
   const outside = list.length - within.length;
-  return [
-    ...within.slice(0, GRANTS_SHOWN_MAX),
-    ...(more > 0 ? [`and ${more} more`] : []),
-    ...(outside > 0 ? [`and ${outside} outside your properties`] : []),
-  ];
+  return outside > 0 ? [...within, `and ${outside} outside your properties`] : within;
 }
 
 /**
  * An audit entry's detail as an operator may see it: a client or operator that is within the scope may have had other grants when the entry
- * was written. Of a list, GRANTS_SHOWN_MAX are shown.
+ * was written.
  */
 export function confineDetail(detail: Detail, scope: Scope): Detail {
   const members = Object.entries(detail).map(([name, value]) => {

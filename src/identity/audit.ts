@@ -5,9 +5,44 @@ import { type Queryable, withTransaction } from "../platform/db/transaction.ts";
 
 const INSERT_AUDIT_ENTRY = namedStatement(
   "insert-audit-entry",
-  `insert into bellhop.audit_entry (who, what, client_id, detail, role)
-  values ($1, $2, $3, $4, (select role from bellhop.operator where 'console:' || name = $1))`,
+  `insert into bellhop.audit_entry (who, what, client_id, detail, role, lists)
+  values ($1, $2, $3, $4, (select role from bellhop.operator where 'console:' || name = $1), $5)`,
 );
+
+/** Of a list, `detail` has this much: each page of the audit reads the details of thousands of entries, and a client may have 20,000 grants. */
+const LIST_ENTRIES_MAX = 100;
+const LIST_CHARACTERS_MAX = 4_096;
+
+type Detail = Readonly<Record<string, unknown>>;
+
+/** A detail whose lists are bounded, and those of them that it does not have whole, by their path. */
+function withBoundedLists(detail: Detail, path = ""): { readonly detail: Detail; readonly lists: Detail } {
+  const bounded: Record<string, unknown> = {};
+  const lists: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(detail)) {
+    bounded[name] = value;
+    if (Array.isArray(value)) {
+      const kept = beginningOf(value);
+      if (kept.length === value.length) continue;
+      bounded[name] = [...kept, `and ${value.length - kept.length} more`];
+      lists[path + name] = value;
+    } else if (typeof value === "object" && value !== null && !(value instanceof Date)) {
+      const inner = withBoundedLists(value as Detail, `${path}${name}.`);
+      bounded[name] = inner.detail;
+      Object.assign(lists, inner.lists);
+    }
+  }
+  return { detail: bounded, lists };
+}
+
+function beginningOf(list: readonly unknown[]): readonly unknown[] {
+  let characters = 0;
+  const end = list.findIndex((entry, at) => {
+    characters += JSON.stringify(entry)?.length ?? 0;
+    return at === LIST_ENTRIES_MAX || characters > LIST_CHARACTERS_MAX;
+  });
+  return end < 0 ? list : list.slice(0, end);
+}
 
 /** An action or a refusal. `detail` never contains a secret, a token or a guest's name. */
 interface AuditEntry {
@@ -16,12 +51,15 @@ interface AuditEntry {
   /** A verb-noun such as `create-client`. */
   readonly what: string;
   readonly clientId?: string | undefined;
-  readonly detail?: Readonly<Record<string, unknown>>;
+  readonly detail?: Detail;
 }
 
 /** Writes one audit entry, within the transaction if given its connection. The client that it concerns may have been deleted. */
 export async function recordAudit(connection: Queryable, entry: AuditEntry): Promise<void> {
-  const values = [entry.who, entry.what, entry.clientId ?? null, JSON.stringify(entry.detail ?? {})];
+  const { detail, lists } = withBoundedLists(entry.detail ?? {});
+  const isWhole = Object.keys(lists).length === 0;
+  const texts = [JSON.stringify(detail), isWhole ? null : JSON.stringify(lists)];
+  const values = [entry.who, entry.what, entry.clientId ?? null, ...texts];
   await apartFromReader(() => connection.query({ ...INSERT_AUDIT_ENTRY, values }));
 }
 

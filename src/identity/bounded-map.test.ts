@@ -26,4 +26,20 @@ describe("a bounded map", () => {
     map.set("b", 3);
     assert.deepEqual([map.get("a"), map.get("b")], [1, 3]);
   });
+
+  it("pushes out entries until the sum of the weights fits, and keeps none that is too heavy alone", () => {
+    const map = new BoundedMap<string, number>(10, { most: 10, of: (weight) => weight });
+    map.set("a", 4);
+    map.set("b", 4);
+    map.set("b", 5);
+    map.set("c", 1);
+    assert.deepEqual([map.get("a"), map.get("b"), map.get("c")], [4, 5, 1]);
+    map.set("d", 5);
+    assert.deepEqual([map.get("a"), map.get("b"), map.get("c"), map.get("d")], [undefined, undefined, 1, 5]);
+    map.delete("d");
+    map.set("e", 9);
+    assert.deepEqual([map.get("c"), map.get("e")], [1, 9]);
+    map.set("f", 11);
+    assert.equal(map.get("f"), undefined);
+  });
 });

@@ -51,7 +51,12 @@ const PUT_SECRET = namedStatement(
 );
 const LIST_WITHIN = namedStatement(
   "list-clients-within",
+  // Only clients with a grant of one of the client codes are looked at, so that its cost does not depend on other tenants'.
   `select client_id as "clientId" from bellhop.client_grant
+  where client_id in (
+    select client_id from bellhop.client_grant
+    where client_code in (select split_part(key, E'\\n', 1) from unnest($1::text[]) as key)
+  )
   group by client_id
   having bool_and${isWithinKeys("$1", "client_grant")}`,
 );
@@ -67,7 +72,18 @@ const INSERT_GRANTS = namedStatement(
 );
 const DELETE_GRANTS = namedStatement(
   "delete-grants",
-  "delete from bellhop.client_grant where client_id = $1",
+  `delete from bellhop.client_grant
+  where client_id = $1
+    and (client_code, property_code) in (select * from unnest($2::text[], $3::text[]))`,
+);
+/** The client codes among $1 with more than $2 grants, or with more than $3 clients. Counts revoked clients, whose grants remain. */
+const FIND_CROWDED = namedStatement(
+  "find-crowded-client-codes",
+  `select client_code as "clientCode" from bellhop.client_grant
+  where client_code = any ($1::text[])
+  group by client_code
+  having count(*) > $2 or count(distinct client_id) > $3
+  order by client_code limit 1`,
 );
 
 /** A client as shown to an operator. Times are by the database's clock. */
@@ -92,7 +108,7 @@ export async function createClient(
   const clientId = newClientId();
   const clientSecret = await changeAuth(internals, async (change) => {
     await change.connection.query({ ...INSERT, values: [clientId, ...columnsOf(settings), change.epoch] });
-    await putGrants(change, clientId, settings.grants);
+    await changeGrants(change, scope, clientId, { added: settings.grants, removed: [] });
     const secret = await putNewSecret(change, internals, clientId, 1, expiresSeconds);
     await change.audit({ who, what: "create-client", clientId, detail: { ...settings } });
     return secret;
@@ -145,12 +161,15 @@ export async function showClient(
 }
 
 /** Grants to add and remove within the transaction, so that concurrent edits do not undo each other. */
-type GrantsEdit = { readonly added: readonly Grant[]; readonly removed: readonly Grant[] } | undefined;
+interface GrantsEdit {
+  readonly added: readonly Grant[];
+  readonly removed: readonly Grant[];
+}
 
 /** Settings to change; omitted ones are unchanged. */
 export type ClientChanges = {
   readonly [Name in keyof ClientSettings]?: ClientSettings[Name] | undefined;
-} & { readonly editGrants?: GrantsEdit };
+} & { readonly editGrants?: GrantsEdit | undefined };
 
 /**
  * Changes a client's settings. Takes effect on this node at once and on others within a second, also for issued tokens. Throws
@@ -170,8 +189,10 @@ export async function updateClient(
     const named = Object.entries(changes).filter(([, value]) => value !== undefined);
     const settings = checkClientSettings({ ...current, ...Object.fromEntries(named), grants }, scope);
     await change.connection.query({ ...UPDATE, values: [clientId, ...columnsOf(settings), change.epoch] });
-    await change.connection.query({ ...DELETE_GRANTS, values: [clientId] });
-    await putGrants(change, clientId, settings.grants);
+    await changeGrants(change, scope, clientId, {
+      added: without(settings.grants, current.grants),
+      removed: without(current.grants, settings.grants),
+    });
     await change.audit({ who, what: "update-client", clientId, detail: { ...changes } });
   });
   return (await showClient(admin, clientId)).client;
@@ -206,15 +227,22 @@ export async function readForChange(
   return client;
 }
 
+/** No code of a stored grant has a control character. */
+const keyOf = ({ clientCode, propertyCode }: Grant) => `${clientCode}\n${propertyCode}`;
+
+/** The grants that are not among the others. A client may have 20,000, and a form as many, so they are not compared one by one. */
+function without(grants: readonly Grant[], others: readonly Grant[]): readonly Grant[] {
+  const keys = new Set(others.map(keyOf));
+  return grants.filter((grant) => !keys.has(keyOf(grant)));
+}
+
 /** Applies the edit. Throws AuthInputError if a grant to remove is missing. */
-function editGrants(grants: readonly Grant[], edit: GrantsEdit): readonly Grant[] {
+function editGrants(grants: readonly Grant[], edit: GrantsEdit | undefined): readonly Grant[] {
   if (edit === undefined) return grants;
-  const same = (one: Grant) => (other: Grant) =>
-    one.clientCode === other.clientCode && one.propertyCode === other.propertyCode;
-  const missing = edit.removed.find((grant) => !grants.some(same(grant)));
+  const [missing] = without(edit.removed, grants);
   demand(missing === undefined, `The client has no grant ${missing?.clientCode}/${missing?.propertyCode}.`);
-  const kept = grants.filter((grant) => !edit.removed.some(same(grant)));
-  return [...kept, ...edit.added.filter((grant) => !kept.some(same(grant)))];
+  const kept = without(grants, edit.removed);
+  return [...kept, ...without(edit.added, kept)];
 }
 
 /** Throws NotFoundError also for a client with a grant outside the scope. */
@@ -234,10 +262,39 @@ function columnsOf(settings: ClientSettings): unknown[] {
   return [name, scopes, requestRate, requestBurst, tokenBurst, replyToOrigins, nulls];
 }
 
-async function putGrants(change: AuthChange, clientId: string, grants: readonly Grant[]): Promise<void> {
-  const clientCodes = grants.map((grant) => grant.clientCode);
-  const propertyCodes = grants.map((grant) => grant.propertyCode);
-  await change.connection.query({ ...INSERT_GRANTS, values: [clientId, clientCodes, propertyCodes] });
+/**
+ * What operators of some properties can make of a client code: each client has a rate and a turn of its own, and its grants take memory on
+ * every node. An operator of everything is not limited.
+ */
+const CLIENTS_OF_CODE_MAX = 1_000;
+const GRANTS_OF_CODE_MAX = 20_000;
+
+/** Writes only what differs. Throws AuthInputError if an operator of some properties adds too many. */
+async function changeGrants(
+  { connection }: AuthChange,
+  scope: Scope | undefined,
+  clientId: string,
+  { added, removed }: GrantsEdit,
+): Promise<void> {
+  const codesOf = (grants: readonly Grant[]) => [
+    grants.map((grant) => grant.clientCode),
+    grants.map((grant) => grant.propertyCode),
+  ];
+  if (removed.length > 0)
+    await connection.query({ ...DELETE_GRANTS, values: [clientId, ...codesOf(removed)] });
+  if (added.length === 0) return;
+  await connection.query({ ...INSERT_GRANTS, values: [clientId, ...codesOf(added)] });
+  if (scope === undefined || scope.isEverything) return;
+  const codes = [...new Set(added.map((grant) => grant.clientCode))];
+  const bounds = [GRANTS_OF_CODE_MAX, CLIENTS_OF_CODE_MAX];
+  const { rows } = await connection.query<{ clientCode: string }>({
+    ...FIND_CROWDED,
+    values: [codes, ...bounds],
+  });
+  demand(
+    rows.length === 0,
+    `${rows[0]?.clientCode} would have more than ${CLIENTS_OF_CODE_MAX} clients or ${GRANTS_OF_CODE_MAX} grants of them all, revoked ones included: use ${rows[0]?.clientCode}/*, or ask an admin of all properties.`,
+  );
 }
 
 /** All settings of a client. Null rates and bursts follow the configuration. */

@@ -59,6 +59,12 @@ export interface ClientFacts {
   readonly grants: Grants;
 }
 
+/** Grants of all cached clients: each takes about 100 bytes, and a client may have 20,000. */
+const GRANTS = {
+  most: 500_000,
+  of: ({ grants }: ClientFacts) => grants.values().reduce((sum, codes) => sum + codes.size, 0),
+} as const;
+
 type ClientRow = Omit<ClientFacts, "grants"> & { readonly grants: readonly Grant[] };
 
 export type Directory = ReturnType<typeof createDirectory>;
@@ -69,7 +75,7 @@ export type Directory = ReturnType<typeof createDirectory>;
  * key ids. `changes` counts the changes made by any thread.
  */
 export function createDirectory(pool: Pool, cipher: SecretCipher, changes: SharedCounter) {
-  const clients = new BoundedMap<string, ClientFacts>(CLIENTS_MAX);
+  const clients = new BoundedMap<string, ClientFacts>(CLIENTS_MAX, GRANTS);
   const denied = new Denials();
   let keys = new Map<string, SigningKey>();
   let peppers: Peppers | undefined;

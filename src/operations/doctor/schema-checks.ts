@@ -407,7 +407,7 @@ const COUNT_ERASURES = namedStatement(
   `select count(*)::integer as all,
     (count(*) filter (where finished_at is null and started_at < clock_timestamp() - interval '1 hour'))::integer as unfinished,
     (count(*) filter (where started_at > coalesce(exported.at, '-infinity') and not exists (
-      select from bellhop.audit_entry where what = 'apply-erasure-list' and detail::jsonb->'erasureIds' ? erasure_id::text
+      select from bellhop.audit_entry where what = 'apply-erasure-list' and coalesce(lists, detail)::jsonb->'erasureIds' ? erasure_id::text
     )))::integer as unexported
   from bellhop.erasure
   cross join (
