@@ -478,7 +478,7 @@ describe("an erasure", () => {
     assert.equal(code, 0, err);
     assert.deepEqual(await placesOf(["Longina", "Nora", "Namenlos", "P-SECOND"]), []);
     const { rows } = await service.pool.query(
-      "select detail from bellhop.audit_entry where what = 'note-second'",
+      "select coalesce(lists, detail) as detail from bellhop.audit_entry where what = 'note-second'",
     );
     assert.deepEqual(rows, [{ detail: { texts: ["call [erased]", "call [erased]"] } }]);
   });

@@ -75,7 +75,7 @@ const columnsOf = (within: string, table: string, ...columns: readonly string[])
   columns.map((column) => ({
     table,
     column,
-    type: column === "detail" ? "json" : "text",
+    type: column === "detail" || column === "lists" ? "json" : "text",
     within,
   }));
 
@@ -94,6 +94,7 @@ export const FREE_TEXT_ELSEWHERE: readonly FreeTextColumn[] = [
     `coalesce(${OF_CLIENT}, true) and coalesce(detail ->> 'clientCode' = any ({codes}), true)`,
     "bellhop.audit_entry",
     "detail",
+    "lists",
   ),
   ...columnsOf(
     `property_id in (select property_id from bellhop.property where ${OF_CODES})`,
