@@ -60,6 +60,7 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
   "For partners": {
     send: ["send files of records and report their outcomes", () => import("./partner/cli/send.ts")],
     validate: ["check a file of records offline", () => import("./partner/cli/validate.ts")],
+    template: ["print a CSV template of a resource", () => import("./partner/cli/template.ts")],
     watch: ["follow a request or the change feed", () => import("./partner/cli/watch.ts")],
     simulate: [
       "simulate a hotel group: send its records or write them to files",

@@ -1,29 +1,21 @@
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
-import { BellhopError, JsonRecord, type Resource, readRecords } from "#client";
+import { BellhopError, type JsonRecord, type Resource, readRecords } from "#client";
+import { unpacked } from "#client/read-records.ts";
 import { checkRecord } from "#contract/check-record.ts";
 import { readBatch } from "#contract/read-batch.ts";
 import { readRecord } from "#contract/read-record.ts";
 import { RESOURCES } from "#contract/resource.ts";
 import { pointerOf, type Violation } from "#contract/violation.ts";
 import type { Warning } from "#contract/warnings.ts";
-import { OperatorError, UsageError } from "../platform/errors/operator-error.ts";
+import { UsageError } from "../platform/errors/operator-error.ts";
+import { csvHeader, csvRecords, csvResource } from "./csv-records.ts";
+import { FileRecord, UnreadableFile } from "./file-record.ts";
 
-/** A record of a file, its position, from 0, and its line, from 1. */
-export class FileRecord extends JsonRecord {
-  declare readonly json: Uint8Array;
-  declare readonly line: number;
-  readonly place: number;
-
-  constructor(json: Uint8Array, place: number, line: number) {
-    super(json, line);
-    this.place = place;
-  }
-}
-
-/** A violation of a record of a file, and the line that it is on. */
+/** A violation of a record of a file, the line that it is on, and the column of a CSV file. */
 export interface FileViolation extends Violation {
   readonly line: number;
+  readonly column?: string;
 }
 
 const OPEN = Buffer.from("[");
@@ -36,14 +28,16 @@ const READ_BYTES = 262_144;
 const DEPTH_MAX = 16;
 
 /** The violation with the record's position in the file instead of in a single-record batch, which adds a bracket. */
-function inFile({ pointer, code, message }: Violation, { place, line }: FileRecord): FileViolation {
+function inFile({ pointer, code, message }: Violation, record: FileRecord): FileViolation {
+  const { place } = record;
   const moved = message
     .replace(/^Record 0 \(byte 1\)/, `Record ${place}`)
     .replace(
       /record 0, byte (\d+) of the body/,
       (_all, byte) => `record ${place}, byte ${Number(byte) - 1} of it`,
     );
-  return { pointer: pointer.replace(/^\/0/, `/${place}`), code, message: moved, line };
+  const own = pointer.replace(/^\/0/, "");
+  return { pointer: `/${place}${own}`, code, message: moved, ...record.locate(own) };
 }
 
 /** Where a record stops being JSON, and why: the byte, from 0, from the service's message about a batch that adds a bracket. */
@@ -139,18 +133,56 @@ export interface OpenedFile {
 export async function openFile(file: string, said: Resource | undefined): Promise<OpenedFile> {
   const size = file === "-" ? undefined : await sizeOf(file);
   const stream = file === "-" ? undefined : createReadStream(file, { highWaterMark: READ_BYTES });
-  const records = placed(file, readRecords(stream ?? process.stdin));
+  const { records, named } = await opened(file, stream ?? process.stdin, said);
   const share = () => (stream === undefined || !size ? undefined : stream.bytesRead / size);
   const first = await records.next();
   if (first.done === true)
     throw new UnreadableFile(`${nameOf(file)} has no records: the service refuses an empty batch.`);
-  const resource = said ?? resourceOf(first.value.json);
+  const resource = said ?? named ?? resourceOf(first.value.json);
   if (resource !== undefined) return { resource, records: withFirst(first.value, records), share };
   await records.return();
   const { violations } = checkOffline("reservations", first.value);
   const [fault] = violations.filter(({ code }) => code === "json.syntax");
   if (fault !== undefined) throw new UnreadableFile(`${nameOf(file)} cannot be read: ${fault.message}.`);
   throw new UsageError(`The first record of ${file} does not identify its resource. Set --resource.`);
+}
+
+/** Bytes read at most to distinguish CSV from JSON by the first line. */
+const HEAD_BYTES_MAX = 65_536;
+
+/** The records of a file by its first bytes: CSV, JSON or NDJSON. `named`: the resource that a CSV header names. */
+async function opened(
+  file: string,
+  source: AsyncIterable<Uint8Array>,
+  said: Resource | undefined,
+): Promise<{ records: AsyncGenerator<FileRecord, void, undefined>; named: Resource | undefined }> {
+  const bytes = unpacked(source);
+  let head = Buffer.alloc(0);
+  try {
+    while (head.length < HEAD_BYTES_MAX && !head.includes(LINE_FEED)) {
+      const { done, value } = await bytes.next();
+      if (done === true) break;
+      head = Buffer.concat([head, value]);
+    }
+  } catch (cause) {
+    throw unreadable(file, cause);
+  }
+  const whole = (async function* () {
+    try {
+      yield head;
+      yield* bytes;
+    } finally {
+      await bytes.return();
+    }
+  })();
+  const header = csvHeader(file, head);
+  if (header === undefined) return { records: placed(file, readRecords(whole)), named: undefined };
+  const named = said ?? csvResource(header);
+  if (named !== undefined) return { records: csvRecords(nameOf(file), named, header, whole), named };
+  await whole.return();
+  throw new UnreadableFile(
+    `${nameOf(file)} cannot be read: LINE 1: no column is named reservationId, occupancyDate or groupCode. The first line names the fields: see bellhop template.`,
+  );
 }
 
 /** Throws UsageError if the file does not exist. */
@@ -161,9 +193,6 @@ export async function sizeOf(file: string): Promise<number> {
   if (found.isDirectory()) throw new UsageError(`${file} is a directory, not a file.`);
   return found.size;
 }
-
-/** A file that cannot be read as records: sending it again does not help. */
-export class UnreadableFile extends OperatorError {}
 
 const nameOf = (file: string) => (file === "-" ? "Standard input" : file);
 
@@ -178,10 +207,15 @@ async function* placed(
       place += 1;
     }
   } catch (cause) {
-    if (!(cause instanceof BellhopError) || cause.exception !== "client.UnreadableInput") throw cause;
-    const why = cause.message.replace(/^The input cannot be read: /, "");
-    throw new UnreadableFile(`${nameOf(file)} cannot be read: ${why}`, { cause });
+    throw unreadable(file, cause);
   }
+}
+
+/** The error of a file that the client cannot read; another error as it is. */
+function unreadable(file: string, cause: unknown): unknown {
+  if (!(cause instanceof BellhopError) || cause.exception !== "client.UnreadableInput") return cause;
+  const why = cause.message.replace(/^The input cannot be read: /, "");
+  return new UnreadableFile(`${nameOf(file)} cannot be read: ${why}`, { cause });
 }
 
 async function* withFirst(

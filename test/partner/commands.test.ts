@@ -201,7 +201,7 @@ describe("bellhop send", () => {
     await writeFile(odd, '[{"neither":1}]');
     const empty = inDirectory("empty.json");
     await writeFile(empty, " [\n]\n");
-    const csv = inDirectory("odd.csv");
+    const csv = inDirectory("odd.txt");
     await writeFile(csv, "a,b\n1,2\n");
     const wrong: [args: string[], code: number, said: RegExp][] = [
       [["send"], 2, /FILE is missing\. See bellhop send --help\./],
@@ -210,7 +210,7 @@ describe("bellhop send", () => {
       [
         ["send", csv],
         1,
-        /odd\.csv cannot be read: it is not JSON\. Send a JSON array, or one JSON record per line/,
+        /odd\.txt cannot be read: it is not JSON\. Send a JSON array, or one JSON record per line/,
       ],
       [["send", empty], 1, /empty\.json has no records: the service refuses an empty batch\./],
       [["send", odd, "--url", "foo"], 2, /--url "foo" is not an http or https address\./],

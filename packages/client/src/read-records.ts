@@ -27,7 +27,10 @@ export async function* readRecords(source: RecordSource): AsyncGenerator<JsonRec
   if (last !== undefined) yield last;
 }
 
-async function* unpacked(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, undefined> {
+/** The bytes of a file, plain or gzip. */
+export async function* unpacked(
+  source: AsyncIterable<Uint8Array>,
+): AsyncGenerator<Uint8Array, void, undefined> {
   const chunks = source[Symbol.asyncIterator]();
   let head = Buffer.alloc(0);
   while (head.length < GZIP.length) {

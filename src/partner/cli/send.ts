@@ -24,7 +24,8 @@ import {
 import { type Columns, figure, itemTable, printable } from "../../cli/output.ts";
 import { untilStopped } from "../../cli/stop-signals.ts";
 import { UsageError } from "../../platform/errors/operator-error.ts";
-import { checkOffline, type FileRecord, openFile, sizeOf, UnreadableFile } from "../file-records.ts";
+import { type FileRecord, UnreadableFile } from "../file-record.ts";
+import { checkOffline, openFile, sizeOf } from "../file-records.ts";
 import { CREDENTIALS_DETAILS, PARTNER_OPTIONS, partnerClient, readPartner } from "../partner-client.ts";
 
 const NOT_SENT = 1;
@@ -151,7 +152,10 @@ function requestLines({ requestIds, batches }: SendReport): string[] {
 function warningLines({ warned, outcomes }: SendReport): string[] {
   if (warned.length === 0) return [];
   const rows = warned.flatMap(({ record, warnings }) =>
-    warnings.map((warning) => ({ ...warning, place: (record as FileRecord).place })),
+    warnings.map(({ pointer, code, message }) => {
+      const own = record as FileRecord;
+      return { pointer, code, message: own.located(pointer, message), place: own.place };
+    }),
   );
   const columns: Columns<(typeof rows)[number]> = {
     RECORD: "place",
@@ -285,7 +289,7 @@ class SendLine {
 const own = verb({
   summary: "send files of records and report their outcomes",
   details:
-    "A file is a JSON array or NDJSON (one record per line), plain or gzip, of any size. Several are sent one after another. Interrupted and " +
+    "A file is a JSON array, NDJSON (one record per line) or CSV with the fields' names in its first line (bellhop template), plain or gzip, of any size. Several are sent one after another. Interrupted and " +
     `run again, it resumes: no record is applied twice or omitted. ${CREDENTIALS_DETAILS}`,
   args: {
     files: required(texts("FILE", "a file, or a pattern in quotes; - is standard input")),
@@ -304,6 +308,7 @@ const own = verb({
   examples: [
     "send reservations.ndjson.gz",
     "send monday.json tuesday.json '2026-*.ndjson.gz'",
+    "send bookings.csv",
     "send inventories.json --url https://bellhop.example --rejected refused.ndjson",
   ],
   json: '{"file", "resource", "complete", "failure", "records", "accepted", "rejected", "batches", "requestIds", "outcomes", "retries", "unconfirmed", "refused", "warned", "seconds"}; of several files {"files", "complete", "remaining", "records", "accepted", "rejected", "seconds"}',
@@ -336,7 +341,7 @@ const own = verb({
             const isOfJson = refused.code.startsWith("json.");
             // The service's positions are within the batch; validate again for those in the file.
             const own = isOfJson ? refusedOffline(resource, refused.record as FileRecord) : undefined;
-            refusals.add(own ?? refused);
+            refusals.add(own ?? located(refused));
           },
           onProgress: (soFar) => {
             if (soFar.waiting === undefined) progress.resume();
@@ -383,10 +388,21 @@ function refusedOffline(resource: Resource, record: FileRecord): RefusedRecord |
   const [first] = violations;
   if (first === undefined) return undefined;
   const own = violations.map((one) => {
-    return { ...one, index, record, pointer: one.pointer.replace(/^\/\d+/, "") };
+    const pointer = one.pointer.replace(/^\/\d+/, "");
+    return { ...one, index, record, pointer, message: record.located(pointer, one.message) };
   });
-  const { code, message } = first;
+  const { code } = first;
+  const message = own[0]?.message ?? first.message;
   return { index, record, outcome: "rejected", code, message, violations: own, requestId: undefined };
+}
+
+/** A refusal by the service, in a CSV file with lines and columns. */
+function located(refused: RefusedRecord): RefusedRecord {
+  const record = refused.record as FileRecord;
+  const violations = refused.violations.map((one) => {
+    return { ...one, message: record.located(one.pointer, one.message) };
+  });
+  return { ...refused, violations, message: violations[0]?.message ?? record.located("", refused.message) };
 }
 
 /** Refused records listed in the report; the file of `--rejected` has all. */

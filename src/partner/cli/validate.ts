@@ -2,6 +2,7 @@ import { RESOURCES } from "#contract/resource.ts";
 import { choice, count, type Noun, required, text, verb, withDefault } from "../../cli/command.ts";
 import { printable } from "../../cli/output.ts";
 import { countText } from "../../platform/runtime/amounts.ts";
+import type { CellPlace } from "../file-record.ts";
 import { checkOffline, openFile, warningsOffline } from "../file-records.ts";
 
 const SOME_INVALID = 3;
@@ -11,7 +12,7 @@ const own = verb({
   details:
     "Checks by the service's rules without a service: the same codes and messages, with pointers into the whole file, and the warnings that " +
     "a record has on its own. The file is a JSON " +
-    "array or NDJSON (one record per line), plain or gzip.",
+    "array, NDJSON (one record per line) or CSV (bellhop template), plain or gzip.",
   args: { file: required(text("FILE", "the file; - is standard input")) },
   options: {
     resource: choice("RESOURCE", RESOURCES, "resource of the records", "detected from the first one"),
@@ -29,19 +30,21 @@ const own = verb({
     let total = 0;
     let invalid = 0;
     let violationTotal = 0;
-    const print = (line: number, pointer: string, code: string, message: string) => {
-      if (!json) output.line(`line ${line}  ${printable(pointer)}  ${code}  ${printable(message)}`);
+    const print = ({ line, column }: CellPlace, pointer: string, code: string, message: string) => {
+      const where = column === undefined ? `line ${line}` : `line ${line}, column ${printable(column)}`;
+      if (!json) output.line(`${where}  ${printable(pointer)}  ${code}  ${printable(message)}`);
     };
     for await (const record of records) {
       total += 1;
       const found = checkOffline(resource, record);
       if (found.total === 0) {
-        const { line, place } = record;
+        const { place } = record;
         for (const { pointer, code, message } of warningsOffline(resource, record)) {
           warnings += 1;
           if (warned.length >= limit) continue;
-          warned.push({ pointer: `/${place}${pointer}`, code, message, line });
-          print(line, `/${place}${pointer}`, code, message);
+          const where = record.locate(pointer);
+          warned.push({ pointer: `/${place}${pointer}`, code, message, ...where });
+          print(where, `/${place}${pointer}`, code, message);
         }
         continue;
       }
@@ -49,7 +52,7 @@ const own = verb({
       violationTotal += found.total;
       for (const violation of found.violations.slice(0, limit - listed.length)) {
         listed.push(violation);
-        print(violation.line, violation.pointer, violation.code, violation.message);
+        print(violation, violation.pointer, violation.code, violation.message);
       }
     }
     const more = violationTotal - listed.length;

@@ -1,0 +1,304 @@
+import { pipeline } from "node:stream/promises";
+import { CsvError, type Info, parse } from "csv-parse";
+import { nearest } from "#contract/nearest.ts";
+import { RESOURCES, type Resource } from "#contract/resource.ts";
+import type { FieldSchema } from "#contract/schema/field.ts";
+import { RECORD_SCHEMAS } from "#contract/schema/record-schemas.ts";
+import { type CellPlace, FileRecord, UnreadableFile } from "./file-record.ts";
+
+/** As the service's limit of one record. */
+const RECORD_BYTES_MAX = 8_388_608;
+const DELIMITERS = [",", ";", "\t"] as const;
+const LINE_FEED = 0x0a;
+/** The field that only one resource has at its top level. */
+const OWN_COLUMN: Readonly<Record<Resource, string>> = {
+  inventories: "occupancyDate",
+  reservations: "reservationId",
+  groups: "groupCode",
+};
+/** Two rows with equal values of these are one record. */
+const IDENTITY = ["clientCode", "propertyCode", "key", "sourceTime"] as const;
+
+/** A step of a column's path: a field, or the number of an item of the list before it, from 1. */
+type Step = string | number;
+
+interface Column {
+  readonly name: string;
+  readonly at: number;
+  readonly path: readonly Step[];
+  readonly schema: FieldSchema;
+  readonly isOfList: boolean;
+  readonly isIdentity: boolean;
+}
+
+interface Row {
+  readonly cells: readonly string[];
+  readonly line: number;
+}
+
+/** The first line of a CSV file, if it is one: a file named so, or a text whose first line names a field that every record has. */
+export function csvHeader(name: string, head: Buffer): string | undefined {
+  const [line = ""] = head
+    .toString("utf8")
+    .replace(/^\uFEFF/, "")
+    .split(/\r?\n/, 1);
+  if (/^\s*[[{]/.test(line)) return undefined;
+  return /\.csv(\.gz)?$/i.test(name) || /(^|[,;\t"])clientCode($|[,;\t"])/.test(line) ? line : undefined;
+}
+
+/** The resource that a header names by a field that only it has. */
+export function csvResource(header: string): Resource | undefined {
+  const names = header
+    .split(new RegExp(`[${DELIMITERS.join("")}]`))
+    .map((name) => name.replace(/^"|"$/g, "").trim());
+  return RESOURCES.find((resource) => names.includes(OWN_COLUMN[resource]));
+}
+
+/** The names of a resource's columns; with `isWhole` every field, otherwise the required ones and those that figures use. */
+export function columnsOf(resource: Resource, isWhole: boolean): readonly string[] {
+  return namesIn(RECORD_SCHEMAS[resource], "", isWhole);
+}
+
+/** The example of a column's field, as a cell. */
+export function exampleOf(resource: Resource, name: string): string {
+  const { schema } = columnAt(resource, name, 0, new Map());
+  return schema.example === undefined ? "" : String(schema.example);
+}
+
+function namesIn(
+  { properties = {}, required = [] }: FieldSchema,
+  prefix: string,
+  isWhole: boolean,
+): string[] {
+  return Object.entries(properties).flatMap(([field, schema]) => {
+    const name = `${prefix}${field}`;
+    const inner = schema.items ?? schema;
+    if (inner.properties !== undefined) return namesIn(inner, `${name}.`, isWhole);
+    return isWhole || required.includes(field) || schema.notes?.fact !== undefined ? [name] : [];
+  });
+}
+
+/** Reads the rows of a CSV file as records, with at most one record in memory. Throws UnreadableFile with line and column. */
+export async function* csvRecords(
+  file: string,
+  resource: Resource,
+  header: string,
+  source: AsyncIterable<Uint8Array>,
+): AsyncGenerator<FileRecord, void, undefined> {
+  const fail = (line: number, why: string, cause?: unknown): never => {
+    throw new UnreadableFile(`${file} cannot be read: LINE ${line}: ${why}.`, { cause });
+  };
+  let columns: readonly Column[] | undefined;
+  let building: CsvRecordBuilder | undefined;
+  let place = 0;
+  for await (const row of rowsOf(source, delimiterOf(header), fail)) {
+    if (columns === undefined) {
+      columns = readHeader(resource, row, fail);
+      continue;
+    }
+    if (building === undefined || !building.continues(row)) {
+      if (building !== undefined) yield building.made();
+      building = new CsvRecordBuilder(columns, place, row);
+      place += 1;
+    }
+    building.add(row, fail);
+  }
+  if (building !== undefined) yield building.made();
+}
+
+type Fail = (line: number, why: string, cause?: unknown) => never;
+
+/** The delimiter that the header has most of. */
+function delimiterOf(header: string): string {
+  const count = (delimiter: string) => header.split(delimiter).length;
+  return [...DELIMITERS].sort((one, other) => count(other) - count(one))[0] as string;
+}
+
+async function* rowsOf(
+  source: AsyncIterable<Uint8Array>,
+  delimiter: string,
+  fail: Fail,
+): AsyncGenerator<Row, void, undefined> {
+  const parser = parse({
+    delimiter,
+    bom: true,
+    info: true,
+    relax_column_count: true,
+    skip_empty_lines: true,
+    max_record_size: RECORD_BYTES_MAX,
+  });
+  // The parser passes an error of the source on.
+  const feeding = pipeline(checkedText(source, fail), parser).catch(() => undefined);
+  let expected: number | undefined;
+  try {
+    for await (const { record: cells, info } of parser as AsyncIterable<{ record: string[]; info: Info }>) {
+      // The parser has read to the end of the row, whose quoted cells may have line breaks.
+      const line = info.lines - cells.reduce((breaks, cell) => breaks + cell.split("\n").length - 1, 0);
+      expected ??= cells.length;
+      if (cells.length !== expected)
+        fail(
+          line,
+          `${cells.length} cells, but the header has ${expected}. Quote a cell that contains the delimiter "${delimiter}"`,
+        );
+      yield { cells, line };
+    }
+  } catch (error) {
+    if (!(error instanceof CsvError)) throw error;
+    const { lines, column } = error as CsvError & { lines?: number; column?: unknown };
+    const where = typeof column === "number" ? `cell ${column + 1}: ` : "";
+    fail(lines ?? 1, `${where}${error.message.replace(/:? (at|on) line \d+.*$/, "")}`, error);
+  } finally {
+    parser.destroy();
+    await feeding;
+  }
+}
+
+/** The bytes of a source, as long as they are UTF-8. */
+async function* checkedText(
+  source: AsyncIterable<Uint8Array>,
+  fail: Fail,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  const decoder = new TextDecoder("utf-8", { fatal: true });
+  let line = 1;
+  for await (const chunk of source) {
+    try {
+      decoder.decode(chunk, { stream: true });
+    } catch (cause) {
+      fail(line, "the text from here on is not UTF-8. Save the file as CSV UTF-8", cause);
+    }
+    for (let at = chunk.indexOf(LINE_FEED); at >= 0; at = chunk.indexOf(LINE_FEED, at + 1)) line += 1;
+    yield chunk;
+  }
+}
+
+function readHeader(resource: Resource, { cells, line }: Row, fail: Fail): readonly Column[] {
+  const counts = new Map<string, number>();
+  const columns = cells.flatMap((cell, at) => {
+    const name = cell.trim();
+    if (name === "") return [];
+    try {
+      return [columnAt(resource, name, at, counts)];
+    } catch (error) {
+      return fail(line, `column "${name}" ${(error as Error).message}`);
+    }
+  });
+  const { properties = {}, required = [] } = RECORD_SCHEMAS[resource];
+  const isScalar = (field: string) => properties[field]?.items === undefined;
+  const missing = required.find((field) => isScalar(field) && !columns.some(({ name }) => name === field));
+  if (missing !== undefined)
+    fail(line, `there is no column "${missing}", which ${resource} require (bellhop template ${resource})`);
+  return columns;
+}
+
+/** The path and schema of a column. `counts`: how often each name has occurred, because a repeated one belongs to the next item. */
+function columnAt(resource: Resource, name: string, at: number, counts: Map<string, number>): Column {
+  const occurrence = (counts.get(name) ?? 0) + 1;
+  counts.set(name, occurrence);
+  const path: Step[] = [];
+  let schema: FieldSchema = RECORD_SCHEMAS[resource];
+  const steps = name.split(".");
+  let isOfList = false;
+  for (let step = steps.shift(); step !== undefined; step = steps.shift()) {
+    const { properties = {} } = schema;
+    const field: FieldSchema | undefined = Object.hasOwn(properties, step) ? properties[step] : undefined;
+    if (field === undefined) {
+      const meant = nearest(step, Object.keys(properties));
+      throw new Error(
+        `names no field of ${resource}${meant === undefined ? "" : ` (did you mean ${meant}?)`}`,
+      );
+    }
+    path.push(step);
+    schema = field.items ?? field;
+    if (field.items === undefined) continue;
+    const isNumbered = /^[1-9][0-9]{0,5}$/.test(steps[0] ?? "");
+    path.push(isNumbered ? Number(steps.shift()) : isOfList ? 1 : occurrence);
+    isOfList = true;
+  }
+  if (schema.properties !== undefined)
+    throw new Error(
+      `is an object: name one of its fields, such as ${name}.${Object.keys(schema.properties)[0]}`,
+    );
+  if (occurrence > 1 && (!isOfList || /\.[1-9][0-9]*(\.|$)/.test(name))) throw new Error("occurs twice");
+  const role = path.length === 1 ? schema.notes?.role : undefined;
+  return { name, at, path, schema, isOfList, isIdentity: IDENTITY.some((one) => one === role) };
+}
+
+type Container = Record<string, unknown> | unknown[];
+
+/** Makes a record of the rows that have its identity: the first sets its fields, and each adds items to its lists. */
+class CsvRecordBuilder {
+  readonly #columns: readonly Column[];
+  readonly #place: number;
+  readonly #first: Row;
+  readonly #record: Record<string, unknown> = {};
+  readonly #cells = new Map<string, CellPlace>();
+  readonly #hasLists: boolean;
+  #size = 0;
+
+  constructor(columns: readonly Column[], place: number, first: Row) {
+    this.#columns = columns;
+    this.#place = place;
+    this.#first = first;
+    this.#hasLists = columns.some(({ isOfList }) => isOfList);
+  }
+
+  /** Whether a row belongs to this record. */
+  continues({ cells }: Row): boolean {
+    const { cells: own } = this.#first;
+    return (
+      this.#hasLists && this.#columns.every(({ at, isIdentity }) => !isIdentity || cells[at] === own[at])
+    );
+  }
+
+  add(row: Row, fail: Fail): void {
+    const { cells, line } = row;
+    const items = new Map<string, number>();
+    for (const column of this.#columns) {
+      const { at, name, path, isOfList } = column;
+      const cell = cells[at] ?? "";
+      if (cell === "") continue;
+      if (!isOfList && row !== this.#first) {
+        if (cell === this.#first.cells[at]) continue;
+        fail(line, `column "${name}" differs from line ${this.#first.line} of the same record`);
+      }
+      this.#size += cell.length + name.length;
+      if (this.#size > RECORD_BYTES_MAX) fail(line, "the record exceeds the limit of 8,388,608 bytes");
+      this.#cells.set(this.#set(path, valueIn(cell, column), items), { line, column: name });
+    }
+  }
+
+  /** Sets the value at a path, and returns its pointer. `items`: the positions of the row's items by their numbers. */
+  #set(path: readonly Step[], value: unknown, items: Map<string, number>): string {
+    let pointer = "";
+    let holder: Container = this.#record;
+    for (const [at, step] of path.entries()) {
+      let key = step;
+      if (Array.isArray(holder)) {
+        const item = `${pointer}#${step}`;
+        key = items.get(item) ?? holder.length;
+        items.set(item, key);
+      }
+      pointer += `/${key}`;
+      const of = holder as Record<Step, unknown>;
+      if (at === path.length - 1) of[key] = value;
+      else of[key] ??= typeof path[at + 1] === "number" ? [] : {};
+      holder = of[key] as Container;
+    }
+    return pointer;
+  }
+
+  made(): FileRecord {
+    return new FileRecord(
+      Buffer.from(JSON.stringify(this.#record)),
+      this.#place,
+      this.#first.line,
+      this.#cells,
+    );
+  }
+}
+
+/** Numbers stay text, which the service reads exactly. */
+function valueIn(cell: string, { schema: { fieldKind } }: Column): unknown {
+  const isFlag = fieldKind === "boolean" || fieldKind === "flag-or-code";
+  return isFlag && /^(true|false)$/i.test(cell) ? cell.toLowerCase() === "true" : cell;
+}
