@@ -64,14 +64,23 @@ const RECORD_COLUMNS = columnsOf(
   "to_date date",
 );
 
+/** Bytes of facts that a row of a page may have: a page has thousands of rows, and the facts of one may take tens of megabytes. */
+const SHOWN_FACTS_MAX = 8_192;
+const SHOWN_FACTS = `case when octet_length(facts.facts) <= ${SHOWN_FACTS_MAX} then facts.facts end`;
+
 function statementsOf(name: string, texts: Texts) {
   const url = new URL(`./sql/read-exported-${name}.sql`, import.meta.url);
-  const of = (current: string) =>
+  const of = (current: string, shown = SHOWN_FACTS) =>
     readStatement(url, {
       ...texts,
+      shown,
       current: readStatement(new URL(`./sql/parts/${current}.sql`, import.meta.url)).text,
     }).text;
-  return { every: of("every-current"), changed: of("changed-current") };
+  return {
+    every: of("every-current"),
+    changed: of("changed-current"),
+    one: of("one-current", "facts.facts"),
+  };
 }
 
 /** A statement for current records. */
@@ -137,18 +146,47 @@ const openVersions: Table["open"] = (_client, pool, { bucket }) => {
   return Promise.resolve(add);
 };
 
+/**
+ * Adds rows of properties and keys that are made of facts. A row that has none (`isWhole`) is read by itself, in the page's snapshot, since
+ * its facts may be too long for a page.
+ */
+function rowsOfFacts(
+  name: string,
+  texts: Texts,
+  add: (row: Row, batch: Batch) => void,
+  isWhole = (row: Row) => row.at(-1) !== null,
+): (client: pg.ClientBase, bucket: number) => AddRows {
+  const { one } = statementsOf(name, texts);
+  return (client, bucket) => async (rows, batch) => {
+    for (const row of rows) {
+      if (isWhole(row)) {
+        add(row, batch);
+        continue;
+      }
+      const [propertyId, key] = row;
+      const whole = await client.query({ text: one, values: [bucket, propertyId, key], rowMode: "array" });
+      add((whole.rows as Row[])[0] ?? row, batch);
+    }
+  };
+}
+
+const NIGHTS_AT = 3;
+
 const openNights: Table["open"] = async (client, _pool, { bucket }) => {
   const source: NightSource = await readNightSource(client, bucket);
-  return (rows, batch) => {
-    for (const row of rows) addNights(source, row as Parameters<typeof addNights>[1], batch);
-  };
+  return rowsOfFacts(
+    "nights",
+    {},
+    (row, batch) => addNights(source, row as Parameters<typeof addNights>[1], batch),
+    (row) => row.slice(NIGHTS_AT).some((either) => either !== null),
+  )(client, bucket);
 };
 
 const openBlocks: Table["open"] = async (client, _pool, { bucket }) => {
   const properties = await readPropertyCodes(client, bucket);
-  return (rows, batch) => {
-    for (const row of rows) addBlocks(properties, row as Parameters<typeof addBlocks>[1], batch);
-  };
+  return rowsOfFacts("blocks", {}, (row, batch) =>
+    addBlocks(properties, row as Parameters<typeof addBlocks>[1], batch),
+  )(client, bucket);
 };
 
 type FactTableName = keyof typeof FACT_TABLES;
@@ -157,17 +195,18 @@ function factTable(name: FactTableName): Table {
   const table = FACT_TABLES[name];
   const letter = letterOf(table.resource);
   const facts = new FactRows(table);
+  const texts = { of: VERSION_TABLES[letter].replace(/_version$/, ""), letter };
   return {
     key: ["client_code", "property_code", "key"],
     columns: factTableColumns(table),
     resource: table.resource,
     isOfChanges: true,
-    statement: ofCurrent("facts", { of: VERSION_TABLES[letter].replace(/_version$/, ""), letter }),
+    statement: ofCurrent("facts", texts),
     open: async (client, _pool, { bucket }) => {
       const properties = await readPropertyCodes(client, bucket);
-      return (rows, batch) => {
-        for (const row of rows) facts.add(properties, row as Parameters<typeof facts.add>[1], batch);
-      };
+      return rowsOfFacts("facts", texts, (row, batch) =>
+        facts.add(properties, row as Parameters<typeof facts.add>[1], batch),
+      )(client, bucket);
     },
   };
 }

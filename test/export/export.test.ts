@@ -11,7 +11,7 @@ import { addNights } from "../../src/export/nights.ts";
 import { FORMATS } from "../../src/export/row-file.ts";
 import { type ExportOptions, runExport } from "../../src/export/run-export.ts";
 import { DEFAULT_TABLES, TABLE_NAMES, TABLES } from "../../src/export/tables.ts";
-import { bucketOf } from "../../src/ingest/log/part-name.ts";
+import { bucketOf, ID_LOWEST } from "../../src/ingest/log/part-name.ts";
 import { bellhop } from "../support/command.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { run } from "../support/erasure-fixture.ts";
@@ -495,6 +495,35 @@ describe("bellhop export", () => {
     for (let at = 0; at < 270; at += 1)
       addNights(source, [1, `${"\u0001".repeat(120)}${at}`, "CONFIRMED", null, facts], batch);
     assert.ok(flushed.length > 0);
+  });
+
+  test("a page has no long facts, which are read one record at a time", async () => {
+    minutes += 1;
+    const modified = new Date(Date.UTC(2026, 0, 1) + minutes * 60_000).toISOString();
+    const items = Array.from({ length: 1_000 }, (_, at) => at);
+    const [propertyCode, facts] = ["FAO01", "x".repeat(100)];
+    const roomStays = items.map((at) => {
+      return { arrivalDate: date(0), departureDate: date(1), roomTypeCode: `${facts}${at}` };
+    });
+    const groupBlocks = items.map((at) => {
+      return { occupancyDate: date(0), roomTypeCode: `${facts}${at}`, blocks: 1 };
+    });
+    const long = reservation("LONG", modified);
+    await apply(service, "reservations", [{ ...long, propertyCode, roomStays, numberOfRooms: 1_000 }]);
+    await apply(service, "groups", [{ ...group("LONG", modified, { groupBlocks }), propertyCode }]);
+    const stretch = { bucket: bucketOf("ACME", propertyCode), changes: undefined, firstRequest: ID_LOWEST };
+    for (const name of TABLE_NAMES) {
+      const { text, values } = TABLES[name].statement(stretch);
+      const { rows } = await service.pool.query({ text, values: [...values], rowMode: "array" });
+      assert.ok(rows.length > 0 || name === "room_type_inventory", name);
+      for (const row of rows) assert.ok(JSON.stringify(row).length < 20_000, name);
+    }
+    const folder = newFolder();
+    await exportTo(folder, { tables: ["nights", "blocks", "room_stay", "group_block_night"] });
+    for (const table of ["nights", "blocks", "room_stay", "group_block_night"]) {
+      const rows = (await foldedRows(folder, table)).filter((row) => row["property_code"] === propertyCode);
+      assert.equal(new Set(rows.map((row) => row["room_type_code"])).size, 1_000, table);
+    }
   });
 
   test("leaves a folder alone that has something else", async () => {

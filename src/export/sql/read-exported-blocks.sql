@@ -1,7 +1,7 @@
--- The group block masters of bucket $1, each with its facts. $2 and $3 as in read-exported-records.sql.
+-- The group block masters of bucket $1, each with its facts, if a page may have them ({shown}). $2 and $3 as in read-exported-records.sql.
 select
   current.property_id, current.key, current.status, (
-    select facts.facts from bellhop_state.group_version as facts
+    select {shown} from bellhop_state.group_version as facts
     where facts.bucket = current.bucket and facts.property_id = current.property_id and facts.key = current.key
       and facts.source_time = current.facts_source_time and facts.content_hash = current.content_hash
   )
