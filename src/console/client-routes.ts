@@ -21,7 +21,7 @@ import type {
   NullReading,
 } from "../identity/console-answers.ts";
 import type { OperatorSession } from "../identity/operator-sessions.ts";
-import { operatorsWithin } from "../identity/operators.ts";
+import { listOperators } from "../identity/operators.ts";
 import { SCOPES, TOKEN_SCOPES } from "../identity/scopes.ts";
 import type { Row } from "../platform/db/row.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
@@ -240,7 +240,7 @@ async function listAudit(pool: pg.Pool, { query, operator }: Asked, { start, lim
   const isWhole = who === undefined && what === undefined && scope.keys === null;
   const count = isWhole ? limit + 1 : EXAMINED_MAX;
   const clients = await clientsWithin(pool, scope);
-  const operators = (await operatorsWithin(pool, scope)).map(({ name }) => name);
+  const operators = (await listOperators(pool, scope)).map(({ name }) => name);
   const { rows } = await pool.query<AuditRow>({
     ...LIST_AUDIT,
     values: [

@@ -4,8 +4,8 @@ import {
   createOperator,
   disableOperator,
   enableOperator,
+  listOperators,
   type OperatorAdmin,
-  operatorsWithin,
   removeOperator,
   setOperatorAccount,
   setOperatorPassword,
@@ -27,7 +27,7 @@ export function addOperatorRoutes(scope: FastifyInstance, parts: ConsoleParts): 
   const { pool, hashing } = parts.login;
   /** An OperatorsAnswer; JSON serializes its dates as strings. */
   const describe = async ({ operator }: Pick<Form, "operator">) => ({
-    items: (await operatorsWithin(pool, operator.scope)).map(({ passwordChangedAt: _, ...one }) => one),
+    items: (await listOperators(pool, operator.scope)).map(({ passwordChangedAt: _, ...one }) => one),
     roles: ROLES,
   });
   addQuestion(scope, parts, { permission: "manage-operators", path: "operators" }, describe);

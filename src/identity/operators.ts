@@ -1,7 +1,7 @@
 import type { Pool } from "pg";
 import type { Row } from "../platform/db/row.ts";
 import { namedStatement, type Statement } from "../platform/db/statement.ts";
-import { withTransaction } from "../platform/db/transaction.ts";
+import { type Queryable, withTransaction } from "../platform/db/transaction.ts";
 import { ConsoleError } from "../platform/errors/console-registry.ts";
 import { NotFoundError } from "../platform/errors/operator-error.ts";
 import type { Semaphore } from "../platform/runtime/semaphore.ts";
@@ -24,6 +24,10 @@ const LIST = namedStatement(
     totp_since is not null as "hasTotp", created_at as "createdAt", password_changed_at as "passwordChangedAt",
     last_login_at as "lastLoginAt", disabled_at as "disabledAt"
   from bellhop.operator
+  where $2::text[] is null or cardinality(grants) > 0 and not exists (
+    select from unnest(grants) as held
+    where held = $3 or not (regexp_replace(held, '/', E'\\n') = any ($2) or split_part(held, '/', 1) || E'\\n*' = any ($2))
+  )
   order by name
   limit $1`,
 );
@@ -65,6 +69,8 @@ export interface OperatorAdmin {
 }
 
 const OPERATORS_LISTED_MAX = 1_000;
+/** How many an admin of some properties may have within them, so that they cannot fill the list of an admin of all. */
+const OPERATORS_OF_SCOPE_MAX = 200;
 const NAME_SHAPE = /^[a-z0-9][a-z0-9._-]{0,63}$/;
 
 /** Whether the text has the form of an operator's name. */
@@ -112,14 +118,10 @@ export async function createOperator(
   });
 }
 
-/** Up to 1,000 operators by name, including disabled ones. */
-export async function listOperators(pool: Pool): Promise<OperatorSummary[]> {
-  return (await pool.query<OperatorSummary>({ ...LIST, values: [OPERATORS_LISTED_MAX] })).rows;
-}
-
-/** The operators whose grants are within the scope. */
-export async function operatorsWithin(pool: Pool, scope: Scope): Promise<OperatorSummary[]> {
-  return (await listOperators(pool)).filter(({ grants }) => scope.coversOperator(grants));
+/** Up to 1,000 operators by name, including disabled ones, whose grants are within the scope (undefined: all). */
+export async function listOperators(on: Queryable, scope?: Scope): Promise<OperatorSummary[]> {
+  const values = [OPERATORS_LISTED_MAX, scope?.keys ?? null, EVERYTHING];
+  return (await on.query<OperatorSummary>({ ...LIST, values })).rows;
 }
 
 /** Locks operator $1 and the acting operator ($2) in a fixed order: if two admins disable each other at once, the second is refused. */
@@ -180,6 +182,11 @@ export async function changeOperator(
     demand(
       grants === undefined || scope.coversOperator(grants),
       `You can grant only your own properties: ${scope.grants.join(", ")}.`,
+    );
+    const isFull = async () => (await listOperators(client, scope)).length >= OPERATORS_OF_SCOPE_MAX;
+    demand(
+      !change.isNew || scope.isEverything || !(await isFull()),
+      `Your properties have ${OPERATORS_OF_SCOPE_MAX} operators: remove one first, or ask an admin of all properties.`,
     );
     const { rowCount } = await client.query({ ...statement, values: [name, ...values] });
     demand(rowCount === 1, change.refusal ?? "Nothing was changed.");

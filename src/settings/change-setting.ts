@@ -2,6 +2,7 @@ import type pg from "pg";
 import { recordAudit } from "../identity/audit.ts";
 import { namedStatement, readStatement, type Statement } from "../platform/db/statement.ts";
 import { type Queryable, withTransaction } from "../platform/db/transaction.ts";
+import { InputError } from "../platform/errors/operator-error.ts";
 import { checkCode, readSettingValue, type SettingName, settingNamed } from "./setting-values.ts";
 
 /** Stored settings of one client code or of all: those of the client code first, then of its properties. */
@@ -102,7 +103,32 @@ export async function unsetSetting(on: Queryable, of: SettingOf): Promise<Settin
   return changed(on, unsetStatement, checked(of), null);
 }
 
-/** Stores a setting, or removes it if `text` is undefined, with its audit entry in the same transaction. */
+/** Stored settings of a client code: lists of its properties read them all. */
+const SETTINGS_MAX = 20_000;
+/** Those of its properties that every node keeps in memory, as they apply to records that arrive. */
+const KEPT_MAX = 1_000;
+const KEPT: readonly string[] = ["personalData", "negativeCounts"];
+const countStatement = namedStatement(
+  "count-settings",
+  `select count(*)::integer as all, (count(*) filter (where name = any ($2) and property_code is not null))::integer as kept
+  from bellhop.property_setting where client_code = $1`,
+);
+
+async function requireRoom(on: Queryable, { clientCode, propertyCode, name }: SettingOf): Promise<void> {
+  const { rows } = await on.query<{ all: number; kept: number }>({
+    ...countStatement,
+    values: [clientCode, KEPT],
+  });
+  const { all = 0, kept = 0 } = rows[0] ?? {};
+  if (all > SETTINGS_MAX)
+    throw new InputError(`${clientCode} has ${SETTINGS_MAX} settings: unset some first.`);
+  if (propertyCode !== null && KEPT.includes(name) && kept > KEPT_MAX)
+    throw new InputError(
+      `${clientCode} has ${KEPT_MAX} settings ${KEPT.join(" and ")} of properties: set ${name} for the client code instead.`,
+    );
+}
+
+/** Stores a setting, or removes it if `text` is undefined, with its audit entry in the same transaction. Throws InputError. */
 export function changeSetting(
   pool: pg.Pool,
   who: string,
@@ -111,6 +137,7 @@ export function changeSetting(
 ): Promise<SettingChange | undefined> {
   return withTransaction(pool, async (client) => {
     const change = text === undefined ? await unsetSetting(client, of) : await setSetting(client, of, text);
+    if (text !== undefined && change !== undefined) await requireRoom(client, of);
     const what = text === undefined ? "unset-setting" : "set-setting";
     if (change !== undefined) await recordAudit(client, { who, what, detail: { ...change } });
     return change;

@@ -19,7 +19,8 @@ async function describeSettings(
   clientCode: string,
   propertyCode: string | null,
 ): Promise<SettingsAnswer> {
-  const settings = await settingsOfClient(context.pool, clientCode);
+  // No property has an empty code: without one, only those of the client code are read.
+  const settings = await settingsOfClient(context.pool, clientCode, propertyCode ?? "");
   return {
     clientCode,
     propertyCode,
@@ -40,6 +41,9 @@ function compareStatuses(one: Position, other: Position): number {
 /** The page in the response to a change, which has no cursor. */
 const FIRST_PAGE: Paging = { limit: 100, start: null, cursorOf: () => null };
 
+/** A client code normally has some tens of statuses. One whose records have a new one each is shown, and counted, up to this number. */
+const STATUSES_MAX = 10_000;
+
 /** A page of status mappings. Counts them for each page, because a client code normally has few. */
 async function describeStatuses(
   { context }: ConsoleParts,
@@ -48,7 +52,7 @@ async function describeStatuses(
 ): Promise<StatusesAnswer> {
   const { limit, start, cursorOf } = paging ?? FIRST_PAGE;
   const placeOf = ({ resource, status }: ClientStatus): Position => [resource, status];
-  const mappings = (await listStatuses(context.pool, clientCode)).sort((one, other) =>
+  const mappings = (await listStatuses(context.pool, clientCode, STATUSES_MAX)).sort((one, other) =>
     compareStatuses(placeOf(one), placeOf(other)),
   );
   const unmapped = mappings.filter((one) => one.by === "unmapped");

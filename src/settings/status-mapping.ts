@@ -4,6 +4,7 @@ import { knownStatus } from "#contract/statuses.ts";
 import { recordAudit } from "../identity/audit.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import { type Queryable, withTransaction } from "../platform/db/transaction.ts";
+import { InputError } from "../platform/errors/operator-error.ts";
 import type { MappingForesightAnswer } from "./console-answers.ts";
 
 const listStatement = readStatement(new URL("./sql/list-statuses.sql", import.meta.url));
@@ -68,9 +69,16 @@ function mappingOf({ clientCode, resource, status, records, deducts }: Row): Sta
   };
 }
 
-/** Statuses in use or mapped, of one client code or of all. Counts current records: about 0.3 s per million. */
-export async function listStatuses(pool: pg.Pool, clientCode: string | null): Promise<StatusMapping[]> {
-  const { rows } = await pool.query<Row>({ ...listStatement, values: [clientCode] });
+/**
+ * Statuses in use or mapped, of one client code or of all, at most `most` (undefined: all). Counts current records: about 0.3 s per
+ * million.
+ */
+export async function listStatuses(
+  pool: pg.Pool,
+  clientCode: string | null,
+  most?: number,
+): Promise<StatusMapping[]> {
+  const { rows } = await pool.query<Row>({ ...listStatement, values: [clientCode, most ?? null] });
   return rows.map(mappingOf);
 }
 
@@ -121,9 +129,16 @@ export async function unmapStatus(connection: Queryable, of: ClientStatus): Prom
   return rowCount === 1;
 }
 
+/** Mappings of a client code: every query and applier of the client code reads them. Hotels have some tens of statuses. */
+const MAPPINGS_MAX = 1_000;
+const countStatement = namedStatement(
+  "count-status-mappings",
+  "select count(*)::integer as count from bellhop.status_mapping where client_code = $1",
+);
+
 /**
  * Maps a status, or removes its mapping if `deducts` is undefined, with the audit entry in the same transaction. False if there was no
- * mapping to remove.
+ * mapping to remove. Throws InputError if there are too many.
  */
 export function changeMapping(
   pool: pg.Pool,
@@ -138,6 +153,9 @@ export function changeMapping(
       return found;
     }
     await mapStatus(client, of, deducts);
+    const { rows } = await client.query<{ count: number }>({ ...countStatement, values: [of.clientCode] });
+    if ((rows[0]?.count ?? 0) > MAPPINGS_MAX)
+      throw new InputError(`${of.clientCode} has ${MAPPINGS_MAX} status mappings: remove one first.`);
     await recordAudit(client, { who, what: "map-status", detail: { ...of, deducts } });
     return true;
   });

@@ -1,4 +1,4 @@
--- Every status that current records have or a client code has mapped, with the number of current records.
+-- Every status that current records have or a client code has mapped, with the number of current records; at most $2 (null: all).
 with carried as (
   select property.client_code, current.resource, current.status, count(*) as records
   from bellhop_state.current_record as current join bellhop.property as property using (property_id)
@@ -13,3 +13,4 @@ full join (
   select client_code, resource, status, deducts from bellhop.status_mapping where $1::text is null or client_code = $1
 ) as mapping using (client_code, resource, status)
 order by client_code, resource, status
+limit $2
