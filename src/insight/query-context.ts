@@ -6,17 +6,20 @@ import { type Queryable, withTransaction } from "../platform/db/transaction.ts";
 import type { Property } from "../query/property.ts";
 import { type PropertySettings, settingsOf } from "../settings/property-settings.ts";
 import type { StatusResource } from "../settings/status-mapping.ts";
-import type { StayQuestion } from "./question.ts";
+import { QuestionTooLarge, type StayQuestion } from "./question.ts";
 import { settledReceipts, watermarkOf } from "./watermark.ts";
 
-/** Every status in the ledger of property $2 in bucket $1. Reads dimensions, which are few, not records. */
+/** At most $3 statuses in the ledger of property $2 in bucket $1. Reads dimensions, which are few, not records. */
 const readStatuses = namedStatement(
   "read-property-statuses",
   `select distinct status
   from bellhop_state.night_dimension
   where bucket = $1 and property_id = $2 and status is not null
-  order by status`,
+  order by status
+  limit $3`,
 );
+/** A hotel has some tens. Each is looked at in one piece of the thread's time, and sent to the statements of an answer. */
+const STATUSES_MAX = 20_000;
 
 /** The current mapping of the statuses of a property's reservations and groups. */
 export interface StatusMeanings {
@@ -43,13 +46,21 @@ function meaningsOf(
   return { deducting, off, unmapped };
 }
 
-/** Maps every status in the ledger for both resources, as the ledger does not record which resource it belongs to. */
+/**
+ * Maps every status in the ledger for both resources, as the ledger does not record which resource it belongs to. Throws QuestionTooLarge
+ * if the property has too many.
+ */
 async function statusMeaningsOf(
   on: Queryable,
   clientCode: string,
   { bucket, propertyId }: Property,
 ): Promise<PropertyStatuses> {
-  const found = await on.query<{ status: string }>({ ...readStatuses, values: [bucket, propertyId] });
+  const values = [bucket, propertyId, STATUSES_MAX + 1];
+  const found = await on.query<{ status: string }>({ ...readStatuses, values });
+  if (found.rows.length > STATUSES_MAX)
+    throw new QuestionTooLarge(
+      `The records of this property have more than ${STATUSES_MAX} different statuses: status must not have texts of each record.`,
+    );
   const mapped = await on.query<{ resource: string; status: string; deducts: boolean }>({
     name: "read-status-mappings",
     text: "select resource, status, deducts from bellhop.status_mapping where client_code = $1",

@@ -42,7 +42,12 @@ export interface NightWindow {
 
 /** A query needs more rows than one answer may read. */
 export class QuestionTooLarge extends Error {
-  constructor({ first, last }: NightWindow) {
+  constructor(of: NightWindow | string) {
+    if (typeof of === "string") {
+      super(of);
+      return;
+    }
+    const { first, last } = of;
     const nights = first === last ? `The night ${first} needs` : `The nights from ${first} to ${last} need`;
     super(
       `${nights} more rows than one response may read: ask for fewer nights (from, to), or send by=none.`,

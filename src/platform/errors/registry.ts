@@ -236,7 +236,7 @@ export const ERRORS = {
     text: "The query needs more rows than one response may read: ask for fewer nights.",
     cause: "an insight query needs more rows than one response may read; the message names the nights",
     remedy: "ask for fewer nights (`from`, `to`), or send `by=none`",
-    more: "Bellhop estimates the rows before it reads them. A real hotel's records stay far below the limit; very many rooms or room types on one night exceed it.",
+    more: "Bellhop estimates the rows before it reads them. A real hotel's records stay far below the limit; very many rooms or room types on one night exceed it. A property with more than 20,000 different statuses has no figures.",
   },
   "bellhop.insight.TimedOut": {
     status: 503,
