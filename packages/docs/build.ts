@@ -9,9 +9,17 @@ import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import scalar from "@scalar/fastify-api-reference";
 import fastify from "fastify";
 import MiniSearch from "minisearch";
-import { API_PATH, findFiles, type Page, readContents, readText, relativeAddress } from "./contents.ts";
-import { renderMarkdown } from "./markdown.ts";
-import { renderPage, type Site } from "./page.ts";
+import {
+  API_PATH,
+  AUDIENCES,
+  findFiles,
+  type Page,
+  readContents,
+  readText,
+  relativeAddress,
+} from "./contents.ts";
+import { renderMarkdown, sourceText } from "./markdown.ts";
+import { audienceOf, renderPage, type Site } from "./page.ts";
 import { SEARCH_OPTIONS, type SearchEntry } from "./search-options.ts";
 
 interface ApiDocument {
@@ -52,6 +60,9 @@ for (const { page, html, parts, summary } of rendered) {
   write(fileOf(page), renderPage(page, site, content));
 }
 writeReference();
+for (const { page } of rendered)
+  write(sourceFileOf(page), sourceText(readText(page.file), page.file, sourcesFrom(page)));
+write("llms.txt", listForModels());
 for (const file of pictures) {
   const path = join(out, file.replace(/^docs\//, ""));
   mkdirSync(dirname(path), { recursive: true });
@@ -70,23 +81,60 @@ function fileOf({ path }: Page): string {
   return `${path.replace(/^docs\/?/, "") || "index"}.html`;
 }
 
+/** The Markdown of a page: `docs/guides/quickstart` is `guides/quickstart.md` of the built site. */
+function sourceFileOf({ path }: Page): string {
+  return `${path.replace(/^docs\/?/, "") || "index"}.md`;
+}
+
+/** Links of a page's Markdown lead to the Markdown of others. */
+function sourcesFrom(page: Page): (file: string) => string | undefined {
+  const from = `docs/${sourceFileOf(page)}`;
+  return (file) => {
+    const to = pages.find((other) => other.file === file);
+    const path = to === undefined ? served.get(file) : `docs/${sourceFileOf(to)}`;
+    return path === undefined ? undefined : relativeAddress(from, path);
+  };
+}
+
+/** The pages and what each says first (llmstxt.org). */
+function listForModels(): string {
+  const summaries = new Map(rendered.map(({ page, summary }) => [page, summary]));
+  const parts = AUDIENCES.flatMap(({ audience, label }) => {
+    const own = sections
+      .filter((section) => section.audience === audience)
+      .flatMap((section) => section.pages);
+    const lines = own
+      .filter((page) => summaries.has(page))
+      .map((page) => `- [${page.label}](/docs/${sourceFileOf(page)}): ${summaries.get(page)}`);
+    return [`## ${label}`, lines.join("\n")];
+  });
+  const api =
+    "- [OpenAPI 3.1 document](/openapi.json): every operation, field and error\n- [OpenAPI document for code generators](/openapi.json?profile=codegen)";
+  const [start] = rendered;
+  return [`# Bellhop`, `> ${start?.summary}`, "## API", api, ...parts, ""].join("\n\n");
+}
+
 /** The sections of every page, and the operations of the API. */
 function searchEntries(): SearchEntry[] {
   const ofPages = rendered.flatMap(({ page, parts }) =>
     parts.map(({ heading, text }) => ({
       id: heading.level === 1 ? page.path : `${page.path}#${heading.id}`,
+      audience: audienceOf(page, sections),
       page: page.label,
       heading: heading.text,
       text: text.slice(0, TEXT_CHARACTERS_MAX),
     })),
   );
   const ofApi = Object.entries(api.paths).flatMap(([path, item]) =>
-    Object.entries(item).map(([method, { operationId, summary }]) => ({
-      id: `${API_PATH}#${operationId}`,
-      page: "API reference",
-      heading: summary,
-      text: `${method.toUpperCase()} ${path}`,
-    })),
+    Object.entries(item).map(
+      ([method, { operationId, summary }]): SearchEntry => ({
+        audience: "integrate",
+        id: `${API_PATH}#${operationId}`,
+        page: "API reference",
+        heading: summary,
+        text: `${method.toUpperCase()} ${path}`,
+      }),
+    ),
   );
   return [...ofPages, ...ofApi];
 }
@@ -127,11 +175,8 @@ async function writeAssets(): Promise<Record<string, string>> {
     "minisearch.js",
     readFileSync(new URL(import.meta.resolve("minisearch")), "utf8").replace(/\n\/\/# source.*/, ""),
   );
-  script("search-options.js", "search-options.ts");
-  script("search.js", "browser/search.ts", {
-    minisearch: "minisearch.js",
-    "../search-options.ts": "search-options.js",
-  });
+  script("search-options.js", "search-options.ts", { minisearch: "minisearch.js" });
+  script("search.js", "browser/search.ts", { "../search-options.ts": "search-options.js" });
   script("site.js", "browser/site.ts", { "./search.ts": "search.js" });
   add("scalar.js", await scalarBundle());
   script("reference.js", "browser/reference.ts");

@@ -10,8 +10,12 @@ export interface Page {
   readonly label: string;
 }
 
+/** Whom a page is written for: partners, revenue and data teams, or those who run the service. Each has a menu of its own. */
+export type Audience = "integrate" | "analyse" | "operate";
+
 export interface Section {
   readonly title: string;
+  readonly audience: Audience;
   readonly pages: readonly Page[];
 }
 
@@ -19,27 +23,39 @@ type Entry = readonly [file: string, label: string, path?: string];
 
 export const START_PATH = "docs";
 export const API_PATH = "docs/api";
+/** The menus and the pages that they begin with. */
+export const AUDIENCES: readonly {
+  readonly audience: Audience;
+  readonly label: string;
+  readonly path: string;
+}[] = [
+  { audience: "integrate", label: "Integrate", path: START_PATH },
+  { audience: "analyse", label: "Analyse", path: "docs/analyse" },
+  { audience: "operate", label: "Operate", path: "docs/operate" },
+];
 const ROOT = new URL("../../", import.meta.url);
 
 /** The navigation. `rest` adds the files that no entry names, under their own titles. */
 const SECTIONS: readonly {
   readonly title: string;
+  readonly audience: Audience;
   readonly entries: readonly Entry[];
   readonly rest?: string;
 }[] = [
   {
     title: "Start here",
+    audience: "integrate",
     entries: [
       ["docs/README.md", "Overview", START_PATH],
       ["docs/guides/quickstart.md", "Quickstart"],
+      ["docs/faq.md", "Questions"],
+      ["docs/environments.md", "Environments"],
       ["docs/glossary.md", "Glossary"],
-      ["docs/guarantees.md", "Guarantees"],
-      ["docs/limits.md", "Known limits"],
-      ["docs/architecture.md", "Architecture"],
     ],
   },
   {
     title: "Guides",
+    audience: "integrate",
     entries: [
       ["docs/guides/inventory.md", "Inventory"],
       ["docs/guides/reservations.md", "Reservations"],
@@ -57,6 +73,7 @@ const SECTIONS: readonly {
   },
   {
     title: "Reference",
+    audience: "integrate",
     entries: [
       ["", "API reference", API_PATH],
       ["docs/contract.md", "API conventions"],
@@ -67,10 +84,6 @@ const SECTIONS: readonly {
       ["docs/changes.md", "Change feed"],
       ["docs/webhooks.md", "Webhooks"],
       ["docs/backfill.md", "Backfills"],
-      ["docs/insight.md", "Insight"],
-      ["docs/figures.md", "Figures"],
-      ["docs/analytics.md", "SQL views"],
-      ["docs/export.md", "Export"],
       ["packages/client/README.md", "TypeScript client", "docs/client"],
       ["docs/clients.md", "Generated clients"],
       ["docs/sending.md", "Command-line client"],
@@ -81,29 +94,58 @@ const SECTIONS: readonly {
     rest: "docs/*.md",
   },
   {
-    title: "Operate",
+    title: "About",
+    audience: "integrate",
     entries: [
-      ["docs/operations.md", "Operations"],
-      ["docs/operators.md", "Operator accounts"],
+      ["docs/guarantees.md", "Guarantees"],
+      ["docs/limits.md", "Known limits"],
+      ["docs/architecture.md", "Architecture"],
+      ["CHANGELOG.md", "Changelog", "docs/changelog"],
+    ],
+  },
+  {
+    title: "Figures",
+    audience: "analyse",
+    entries: [
+      ["docs/analyse.md", "Overview"],
+      ["docs/figures.md", "Figures"],
+      ["docs/console.md", "Console"],
+      ["docs/insight.md", "Insight"],
+      ["docs/analytics.md", "SQL views"],
+      ["docs/export.md", "Export"],
+    ],
+  },
+  {
+    title: "Run",
+    audience: "operate",
+    entries: [
+      ["docs/operate.md", "Overview"],
       ["docs/deployment.md", "Deployment"],
       ["docs/configuration.md", "Configuration"],
+      ["docs/operations.md", "Operations"],
+      ["docs/operators.md", "Operator accounts"],
+      ["docs/telemetry.md", "Telemetry"],
+      ["docs/scale.md", "Capacity and scaling"],
+    ],
+  },
+  {
+    title: "Keep",
+    audience: "operate",
+    entries: [
       ["docs/backup.md", "Backup and restore"],
       ["docs/retention.md", "Data retention"],
-      ["docs/telemetry.md", "Telemetry"],
-      ["docs/upgrades.md", "Upgrades"],
-      ["CHANGELOG.md", "Changelog", "docs/changelog"],
-      ["docs/console.md", "Console"],
-      ["docs/security.md", "Security"],
       ["docs/privacy.md", "Privacy"],
-      ["docs/scale.md", "Capacity and scaling"],
+      ["docs/security.md", "Security"],
+      ["docs/upgrades.md", "Upgrades"],
     ],
   },
 ];
 
 export function readContents(): readonly Section[] {
   const named = new Set(SECTIONS.flatMap(({ entries }) => entries.map(([file]) => file)));
-  return SECTIONS.map(({ title, entries, rest }) => ({
+  return SECTIONS.map(({ title, audience, entries, rest }) => ({
     title,
+    audience,
     pages: [
       ...entries.map(([file, label, path]) => pageOf(file, label, path)),
       ...(rest === undefined ? [] : findFiles(rest))

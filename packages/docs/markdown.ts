@@ -66,6 +66,37 @@ export function renderMarkdown(text: string, source: Source): Rendered {
   };
 }
 
+/**
+ * The Markdown as a reader without the site gets it: comments gone, links led to the served files (others are no links), and the programs
+ * that a paragraph links to in its place.
+ */
+export function sourceText(text: string, file: string, addressOf: Source["addressOf"]): string {
+  const source = { file, addressOf };
+  return text
+    .replace(/<!--[\s\S]*?-->/g, "")
+    .split("\n")
+    .map((line) => {
+      const programs = examplesOf(line, source);
+      if (programs.length > 0) return programs.map(programText).join("\n");
+      return line.replace(/\[([^[\]]*)\]\(([^()\s]+)\)/g, (link, label: string, address: string) => {
+        if (address.startsWith("#") || /^[a-z]+:/i.test(address)) return link;
+        const [, fragment] = address.split("#");
+        const found = addressOf(fileOf(source, address));
+        if (found === undefined) return label;
+        return `[${label}](${found}${fragment === undefined ? "" : `#${fragment}`})`;
+      });
+    })
+    .join("\n");
+}
+
+function programText(file: string): string {
+  const fence = (language: string, content: string) => `\`\`\`${language}\n${content}\n\`\`\`\n`;
+  const output = outputOf(file);
+  const language = EXAMPLE.exec(file)?.[1]?.replace("mjs", "js") ?? "";
+  const program = fence(language, readText(file).trimEnd());
+  return output === undefined ? program : `${program}\nOutput:\n\n${fence("", output)}`;
+}
+
 /** A labelled block of code, which a keyboard can scroll and a script gives a button to copy. */
 function codeBlock(label: string, language: string, text: string): string {
   const code = highlighter.getLanguage(language)
@@ -138,7 +169,7 @@ function labelTables(tokens: readonly Token[]): void {
 
 /** Makes a paragraph of links to programs of `examples/guides` show these programs, one a tab, with their output. */
 function showExamples([paragraph, inline, end]: readonly Token[], source: Source): void {
-  const files = paragraph?.type === "paragraph_open" ? examplesOf(inline, source) : [];
+  const files = paragraph?.type === "paragraph_open" ? examplesOf(inline?.content ?? "", source) : [];
   if (files.length === 0) return;
   const tabs = `<div class="tabs">${files.map(panelOf).join("")}</div>\n`;
   Object.assign(paragraph as Token, { type: "html_block", content: tabs });
@@ -146,9 +177,9 @@ function showExamples([paragraph, inline, end]: readonly Token[], source: Source
   Object.assign(end as Token, { hidden: true });
 }
 
-function examplesOf(inline: Token | undefined, source: Source): string[] {
-  const isOnlyLinks = /^(?:\[[^\]]+\]\([^)\s]+\)[\s·,]*)+$/.test(inline?.content ?? "");
-  const links = [...(inline?.content ?? "").matchAll(/\]\(([^)\s]+)\)/g)];
+function examplesOf(paragraph: string, source: Source): string[] {
+  const isOnlyLinks = /^(?:\[[^\]]+\]\([^)\s]+\)[\s·,]*)+$/.test(paragraph);
+  const links = [...paragraph.matchAll(/\]\(([^)\s]+)\)/g)];
   const files = links.map(([, address = ""]) => fileOf(source, address));
   return isOnlyLinks && files.every((file) => EXAMPLE.test(file)) ? files : [];
 }

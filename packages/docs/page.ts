@@ -1,4 +1,12 @@
-import { API_PATH, type Page, relativeAddress, type Section, START_PATH } from "./contents.ts";
+import {
+  API_PATH,
+  AUDIENCES,
+  type Audience,
+  type Page,
+  relativeAddress,
+  type Section,
+  START_PATH,
+} from "./contents.ts";
 import { type Heading, escapeHtml as text } from "./markdown.ts";
 
 export interface Site {
@@ -25,6 +33,8 @@ export function renderPage(page: Page, site: Site, content: PageContent): string
   const to = (path: string) => relativeAddress(page.path, path);
   const asset = (name: string) => to(site.assets[name] ?? name);
   const isReference = page.path === API_PATH;
+  const audience = audienceOf(page, site.sections);
+  const sections = site.sections.filter((section) => section.audience === audience);
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -33,7 +43,7 @@ export function renderPage(page: Page, site: Site, content: PageContent): string
 <meta name="color-scheme" content="light dark">
 <meta name="description" content="${text(cut(content.summary))}">
 <title>${text(content.title === "Bellhop" ? "Bellhop documentation" : `${content.title} · Bellhop`)}</title>
-<link rel="icon" href="${asset("icon.svg")}" type="image/svg+xml">
+${isReference ? "" : `<link rel="alternate" type="text/markdown" href="${to(page.path === START_PATH ? "docs/index.md" : `${page.path}.md`)}">\n`}<link rel="icon" href="${asset("icon.svg")}" type="image/svg+xml">
 ${content.styles.map((name) => `<link rel="stylesheet" href="${asset(name)}">`).join("\n")}
 ${content.scripts.map((name) => `<script type="module" src="${asset(name)}"></script>`).join("\n")}
 </head>
@@ -42,12 +52,13 @@ ${content.scripts.map((name) => `<script type="module" src="${asset(name)}"></sc
 <header>
 <button class="menu" type="button" popovertarget="contents" aria-label="Contents">☰</button>
 <a class="brand" href="${to(START_PATH)}">${BELL}Bellhop</a>
-<div class="search" data-index="${asset("search.json")}" data-root="${to("docs").replace(/docs$/, "")}"></div>
+<nav class="audiences" aria-label="Documentation">${menusOf(page, audience)}</nav>
+<div class="search" data-index="${asset("search.json")}" data-root="${to("docs").replace(/docs$/, "")}" data-audience="${audience}"></div>
 <nav aria-label="API"><a href="${to(API_PATH)}"${isReference ? ` aria-current="page"` : ""}>API reference</a><a href="${to("openapi.json")}">OpenAPI ${text(site.apiVersion)}</a></nav>
 </header>
 <div class="page">
-<nav id="contents" popover aria-label="Contents">${contentsOf(page, site.sections)}</nav>
-${isReference ? `<div id="main" tabindex="-1">${content.html}</div>` : `<main id="main" tabindex="-1"><article>${content.html}</article>${neighboursOf(page, site.sections)}</main>`}
+<nav id="contents" popover aria-label="Contents"><div class="menus">${menusOf(page, audience)}</div>${contentsOf(page, sections)}</nav>
+${isReference ? `<div id="main" tabindex="-1">${content.html}</div>` : `<main id="main" tabindex="-1"><article>${content.html}</article>${neighboursOf(page, sections)}</main>`}
 ${outlineOf(content.headings)}
 </div>
 </body>
@@ -58,6 +69,17 @@ ${outlineOf(content.headings)}
 function cut(summary: string): string {
   if (summary.length <= SUMMARY_CHARACTERS_MAX) return summary;
   return `${summary.slice(0, SUMMARY_CHARACTERS_MAX).replace(/\s+\S*$/, "")}…`;
+}
+
+export function audienceOf(page: Page, sections: readonly Section[]): Audience {
+  return sections.find(({ pages }) => pages.includes(page))?.audience ?? "integrate";
+}
+
+function menusOf(page: Page, audience: Audience): string {
+  return AUDIENCES.map((menu) => {
+    const mark = menu.audience === audience ? ` aria-current="true"` : "";
+    return `<a href="${relativeAddress(page.path, menu.path)}"${mark}>${menu.label}</a>`;
+  }).join("");
 }
 
 function contentsOf(page: Page, sections: readonly Section[]): string {

@@ -1,6 +1,8 @@
-import type { Options } from "minisearch";
+import MiniSearch, { type Options, type Query, type SearchOptions } from "minisearch";
+import type { Audience } from "./contents.ts";
 
 export interface SearchEntry {
+  readonly audience: Audience;
   /** Address with the fragment: `docs/contract#errors`. */
   readonly id: string;
   readonly page: string;
@@ -19,7 +21,7 @@ function words(text: string): string[] {
 /** The build makes the index with these options and the browser reads it with the same. */
 export const SEARCH_OPTIONS: Options<SearchEntry> = {
   fields: ["heading", "page", "text"],
-  storeFields: ["page", "heading", "text"],
+  storeFields: ["page", "heading", "text", "audience"],
   tokenize: words,
   searchOptions: {
     boost: { heading: 4, page: 0.5 },
@@ -30,3 +32,65 @@ export const SEARCH_OPTIONS: Options<SearchEntry> = {
     weights: { prefix: 0.3, fuzzy: 0.1 },
   },
 };
+
+/** The index that the build has written. */
+export function readIndex(json: string): MiniSearch<SearchEntry> {
+  return MiniSearch.loadJSON<SearchEntry>(json, SEARCH_OPTIONS);
+}
+
+/** Words of readers, in small letters, and those that the pages use for the same. */
+const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
+  comp: ["complimentary"],
+  dst: ["daylight saving"],
+  environment: ["sandbox"],
+  erase: ["delete"],
+  live: ["production"],
+  max: ["maximum", "limit"],
+  maximum: ["limit"],
+  mandatory: ["required"],
+  resend: ["retry"],
+  staging: ["sandbox"],
+  timezone: ["time zone"],
+  zones: ["zone"],
+};
+
+/** Words that say nothing of what is sought. */
+const IGNORED = new Set([
+  "a",
+  "an",
+  "and",
+  "do",
+  "how",
+  "i",
+  "in",
+  "is",
+  "my",
+  "of",
+  "or",
+  "the",
+  "to",
+  "what",
+]);
+
+/** A query that finds sections with every word of the text, or with another word for it. */
+export function queryOf(text: string): Query {
+  const all = words(text.toLowerCase());
+  const said = all.filter((word) => !IGNORED.has(word));
+  const queries = (said.length === 0 ? all : said).map((word): Query => {
+    const others = (SYNONYMS[word] ?? []).map(
+      (other): Query => ({ queries: words(other), combineWith: "AND" }),
+    );
+    return { queries: [word, ...others], combineWith: "OR" };
+  });
+  return { queries, combineWith: "AND" };
+}
+
+/** Sections of the reader's own menu come first, old releases last. */
+export function rankedFor(audience: Audience): SearchOptions {
+  return {
+    boostDocument: (id, _term, stored) => {
+      if (String(id).startsWith("docs/changelog")) return 0.2;
+      return stored?.["audience"] === audience ? 1 : 0.4;
+    },
+  };
+}

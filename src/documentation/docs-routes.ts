@@ -108,7 +108,7 @@ export function registerDocsRoutes(app: FastifyInstance, options: DocsOptions, d
     if (found === undefined) return reply.code(503).type("text/html; charset=utf-8").send(NOT_BUILT);
     if (!found) throw new ServiceError("bellhop.http.NotFound");
     return name.startsWith("guides/")
-      ? sendMade(await guideOf(name), "text/html", request, reply)
+      ? sendMade(await guideOf(name), name.endsWith(".md") ? "text/markdown" : "text/html", request, reply)
       : files.send(name, request, reply);
   };
   app.get("/openapi.json", async (request, reply) => {
@@ -126,6 +126,7 @@ export function registerDocsRoutes(app: FastifyInstance, options: DocsOptions, d
     );
     return sendMade(described, "application/json", request, reply);
   });
+  app.get("/llms.txt", (request, reply) => sendPage("llms.txt", request, reply));
   app.get("/", (_request, reply) => reply.redirect("/docs"));
   app.get("/docs", (request, reply) => sendPage("", request, reply));
   app.get("/docs/*", (request, reply) => {

@@ -45,6 +45,8 @@ const FILES = [
   "/docs/api",
   "/docs/contract",
   "/docs/guides/quickstart",
+  "/docs/guides/quickstart.md",
+  "/llms.txt",
   "/openapi.json",
   "/openapi.json?profile=codegen",
 ];
@@ -91,7 +93,7 @@ describe("/docs and /openapi.json", () => {
     const refused = await service.post("../../../docs", "{}");
     assert.equal(refused.status, 405);
     assert.equal(refused.headers.get("allow"), "GET, HEAD");
-    for (const path of ["page.ts", "contract.md", "contract.html", "index", "plan", "nothing", "assets"])
+    for (const path of ["page.ts", "contract.html", "index", "plan", "nothing", "assets"])
       assert.equal((await service.get(`/docs/${path}`)).status, 404, path);
     assert.equal((await service.get("/docs/%2e%2e/config.ts")).status, 404);
   });

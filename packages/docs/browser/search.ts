@@ -1,5 +1,6 @@
-import MiniSearch, { type SearchResult } from "minisearch";
-import { SEARCH_OPTIONS, type SearchEntry } from "../search-options.ts";
+import type MiniSearch from "minisearch";
+import type { SearchResult } from "minisearch";
+import { queryOf, rankedFor, readIndex, type SearchEntry } from "../search-options.ts";
 
 const HITS_MAX = 12;
 const EXCERPT_CHARACTERS = 150;
@@ -49,11 +50,12 @@ export function addSearch(place: HTMLElement): void {
   const status = element("span", { class: "unseen", role: "status" });
   place.append(field, element("kbd", { "aria-hidden": "true" }, "/"), list, status);
 
+  const ranked = rankedFor(place.dataset["audience"] as SearchEntry["audience"]);
   let index: Promise<MiniSearch<SearchEntry>> | undefined;
   const load = () => {
     index ??= fetch(place.dataset["index"] ?? "")
       .then((answer) => answer.text())
-      .then((json) => MiniSearch.loadJSON<SearchEntry>(json, SEARCH_OPTIONS));
+      .then(readIndex);
     // A failed load is tried again with the next letter.
     index.catch(() => {
       index = undefined;
@@ -78,7 +80,7 @@ export function addSearch(place: HTMLElement): void {
   const search = async () => {
     const query = field.value;
     if (query.trim() === "") return open(false);
-    const hits = (await load()).search(query).slice(0, HITS_MAX);
+    const hits = (await load()).search(queryOf(query), ranked).slice(0, HITS_MAX);
     if (query !== field.value) return;
     const items = hits.map((hit, at) => {
       const href = `${place.dataset["root"]}${hit.id}`;

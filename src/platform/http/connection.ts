@@ -253,8 +253,8 @@ export function takeTurn(request: IncomingMessage, response: ServerResponse, han
 }
 
 /**
- * Calls `handle` at once, or in a later turn of the event loop when other requests took this one's time: whoever is not called through
- * this goes first. Not called when the client has closed the connection meanwhile.
+ * Calls `handle` at once, or in a later turn of the event loop when other requests took this one's time: what does not take turns
+ * goes first. Not called when the client has closed the connection meanwhile.
  */
 export function takeLaterTurn(response: ServerResponse, handle: () => void): void {
   turns.run(() => {
