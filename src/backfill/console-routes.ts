@@ -3,6 +3,7 @@ import type { ConsoleParts } from "../console/console-parts.ts";
 import { type Asked, addChange, addQuestion, pagingOf } from "../console/console-routes.ts";
 import { ConsoleError } from "../platform/errors/console-registry.ts";
 import type { Page } from "../platform/http/answers.ts";
+import { code, pages, word } from "../platform/http/parameters.ts";
 import { clientNames } from "../query/console/requests.ts";
 import {
   BACKFILL_POSITION,
@@ -58,16 +59,20 @@ async function answerOne(parts: ConsoleParts, backfill: Backfill): Promise<Backf
 /** Adds the routes for backfills: progress, gaps, and the operator's signature. */
 export function addBackfillRoutes(scope: FastifyInstance, parts: ConsoleParts): void {
   const { pool } = parts.context;
-  const listed = ["state", "clientId", "limit", "cursor"];
+  const listed = {
+    state: word("", ["open", "closed", "abandoned"], "open"),
+    clientId: code(),
+    ...pages(),
+  };
   type List = Promise<Page<BackfillListItem>>;
   addQuestion(
     scope,
     parts,
     { permission: "read-data", path: "backfills", parameters: listed },
-    async ({ query, operator }): List => {
-      const state = query.word("state", ["open", "closed", "abandoned"]) ?? null;
-      const { limit, start, cursorOf } = pagingOf(parts, "backfills", query, BACKFILL_POSITION);
-      const filter = { clientId: query.code("clientId") ?? null, state, within: operator.scope.keys };
+    async (asked): List => {
+      const { state = null, clientId = null } = asked.parameters;
+      const { limit, start, cursorOf } = pagingOf(parts, "backfills", asked, BACKFILL_POSITION);
+      const filter = { clientId, state, within: asked.operator.scope.keys };
       const { items, next } = await listBackfills(pool, filter, start, limit);
       return { items: await itemsOf(parts, items), nextCursor: cursorOf(next) };
     },
@@ -80,11 +85,15 @@ export function addBackfillRoutes(scope: FastifyInstance, parts: ConsoleParts): 
   addQuestion(
     scope,
     parts,
-    { permission: "read-data", path: `${one}/gaps`, parameters: ["limit", "cursor"] },
+    { permission: "read-data", path: `${one}/gaps`, parameters: pages() },
     async (question): Gaps => {
-      const { query } = question;
       const backfill = await requireOne(parts, question);
-      const { limit, start, cursorOf } = pagingOf(parts, `gaps/${backfill.backfillId}`, query, GAP_POSITION);
+      const { limit, start, cursorOf } = pagingOf(
+        parts,
+        `gaps/${backfill.backfillId}`,
+        question,
+        GAP_POSITION,
+      );
       return onBackfill(pool, backfill, async ({ client, asked, tally }) => {
         const { items, next } = await readGaps(client, asked, tally, start, limit);
         return { items, nextCursor: cursorOf(next) };

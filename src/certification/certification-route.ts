@@ -1,14 +1,14 @@
-import type { FastifyInstance } from "fastify";
 import type pg from "pg";
-import { type AdmissionContext, authorize, authorizeAgain } from "../identity/authorize.ts";
-import type { Principal } from "../identity/permissions.ts";
+import { type AdmissionContext, authorizeAgain } from "../identity/authorize.ts";
 import { EXAMPLE_CLIENT, EXAMPLE_PROPERTY } from "../ingest/openapi/record-examples.ts";
 import { readFor } from "../platform/db/connection.ts";
 import { ServiceError } from "../platform/errors/registry.ts";
-import { jsonAnswer, tokenOperation } from "../platform/http/openapi/errors.ts";
-import { type PathItem, type Schema, schemaOf } from "../platform/http/openapi/model.ts";
+import { jsonAnswer } from "../platform/http/openapi/errors.ts";
+import { type Schema, schemaOf } from "../platform/http/openapi/model.ts";
 import {
   choice,
+  component,
+  componentOrNull,
   count,
   exampleOf,
   flag,
@@ -20,21 +20,20 @@ import {
   timestamp,
   uuid,
 } from "../platform/http/openapi/schema.ts";
+import { instant } from "../platform/http/parameters.ts";
 import { checkOrder } from "../platform/http/read-parameters.ts";
 import { readingFor } from "../platform/http/reader.ts";
 import { type Semaphore, SemaphoreFull } from "../platform/runtime/semaphore.ts";
-import { DefinedParameters } from "../query/defined-parameters.ts";
-import { instant, query } from "../query/openapi/read-parameters.ts";
+import { endpointOf } from "../query/endpoint.ts";
 import { findCertification } from "./certification.ts";
 import { readReport } from "./read-report.ts";
 import { CHECKLIST } from "./report.ts";
 import type { WireNotes } from "./wire-notes.ts";
 
 const BUSY_RETRY_SECONDS = 5;
-const PATH = "/api/public/v1/certification";
 const OPENED_AT = "2026-06-01T08:30:00.000000Z";
 
-const STEP: Readonly<Record<string, Schema>> = {
+const STEP = {
   step: {
     ...text("The step's stable name.", 64, "cancellation"),
     "x-extensible-enum": CHECKLIST.map(({ name }) => name),
@@ -54,7 +53,7 @@ const STEP: Readonly<Record<string, Schema>> = {
   requestIds: list("The requests the result is based on.", 20, schemaOf("RequestId")),
 };
 
-const OBSERVED: Readonly<Record<string, Schema>> = {
+const OBSERVED = {
   batches: count("Accepted batches.", 3),
   records: count("Records of those batches.", 3),
   pending: count("Records without an outcome yet; no step counts them.", 3),
@@ -73,7 +72,7 @@ const OBSERVED: Readonly<Record<string, Schema>> = {
 };
 
 const LAST_SEEN_AT = "2026-06-01T15:04:11.120331Z";
-const EVIDENCE: Readonly<Record<string, Schema>> = {
+const EVIDENCE = {
   from: timestamp("The report covers requests from this time on.", OPENED_AT),
   until: orNull(time("When the last request was received; null if there is none.", LAST_SEEN_AT)),
   isWhole: flag("False if there were more requests than a report covers; it then covers the newest.", true),
@@ -85,12 +84,12 @@ const EVIDENCE: Readonly<Record<string, Schema>> = {
   ),
 };
 
-const PROPERTY: Readonly<Record<string, Schema>> = {
+const PROPERTY = {
   clientCode: text("The client code.", 128, EXAMPLE_CLIENT),
   propertyCode: text("The property code.", 128, EXAMPLE_PROPERTY),
 };
 
-const REPORT: Readonly<Record<string, Schema>> = {
+const REPORT = {
   certificationId: uuid("The id of the certification.", "3f0c2f6e-6a5e-4c0f-9b1d-5d2f7f6b8a10"),
   clientId: text("The certified client.", 128, "bhc_5Jr0aQz2mN8wXk3T"),
   property: objectOf(
@@ -103,7 +102,11 @@ const REPORT: Readonly<Record<string, Schema>> = {
     ["certified", "failed", "incomplete"],
     "failed",
   ),
-  steps: list("Every step and its result.", 100, schemaOf("CertificationStep")),
+  steps: list(
+    "Every step and its result.",
+    100,
+    component("CertificationStep", objectOf("A step of the checklist and its result.", STEP)),
+  ),
   observed: objectOf("Further statistics; they do not affect the result.", OBSERVED),
   evidence: objectOf("The evidence of the report.", EVIDENCE),
 };
@@ -115,44 +118,15 @@ const EXAMPLE_REPORT = exampleOf(REPORT, {
   evidence: exampleOf(EVIDENCE, { until: LAST_SEEN_AT }),
 });
 
-export const CERTIFICATION_SCHEMAS: Readonly<Record<string, Schema>> = {
-  CertificationStep: objectOf("A step of the checklist and its result.", STEP),
-  CertificationReport: objectOf("The result of a certification.", REPORT),
-  CertificationStanding: objectOf("Your certification.", {
-    certification: {
-      description: "Your newest certification; null if none was ever opened.",
-      anyOf: [schemaOf("CertificationReport"), { type: "null" }],
-    },
-  }),
-};
-
-const PARAMETERS = [
-  query("since", "Only requests from this time on.", instant("2026-06-01T08:30:00Z")),
-  query("until", "Only requests up to this time.", instant("2026-06-01T16:30:00Z")),
-];
-
-export const CERTIFICATION_OPERATIONS: Readonly<Record<string, PathItem>> = {
-  [PATH]: {
-    get: tokenOperation(
-      "Requests",
-      ["read"],
-      {
-        200: jsonAnswer("The status.", "CertificationStanding", {
-          failed: { certification: EXAMPLE_REPORT },
-          none: { certification: null },
-        }),
-        400: "InvalidParameter",
-      },
-      {
-        operationId: "getCertification",
-        summary: "Get certification status",
-        description:
-          "Each step of the checklist with its task and its result, based on the requests that Bellhop has received since the operator opened the certification. After a fix, repeat the step and send `since`, so that earlier errors do not count.",
-        parameters: PARAMETERS,
-      },
+const STANDING = component(
+  "CertificationStanding",
+  objectOf("Your certification.", {
+    certification: componentOrNull(
+      "Your newest certification; null if none was ever opened.",
+      component("CertificationReport", objectOf("The result of a certification.", REPORT)),
     ),
-  },
-};
+  }),
+);
 
 function refuseFull(error: unknown): never {
   if (!(error instanceof SemaphoreFull)) throw error;
@@ -171,16 +145,26 @@ export interface CertificationContext {
   readonly reports: Semaphore;
 }
 
-/** Adds the route for the client's own certification, with the scope `read`. */
-export function registerCertificationRoute(
-  app: FastifyInstance,
-  context: CertificationContext & AdmissionContext,
-): void {
-  const { pool, wireNotes, reports } = context;
-  app.get(PATH, { onRequest: authorize(context, "read") }, async (request, reply) => {
-    const { clientId } = request.principal as Principal;
-    const parameters = new DefinedParameters(request, PARAMETERS);
-    const span = { since: parameters.textOf("since"), until: parameters.textOf("until") };
+/** The client's own certification. */
+const certificationStatus = endpointOf<CertificationContext & AdmissionContext>()({
+  method: "get",
+  path: "/api/public/v1/certification",
+  tag: "Requests",
+  scopes: ["read"],
+  operationId: "getCertification",
+  summary: "Get certification status",
+  description:
+    "Each step of the checklist with its task and its result, based on the requests that Bellhop has received since the operator opened the certification. After a fix, repeat the step and send `since`, so that earlier errors do not count.",
+  parameters: {
+    since: instant("Only requests from this time on.", "2026-06-01T08:30:00Z"),
+    until: instant("Only requests up to this time.", "2026-06-01T16:30:00Z"),
+  },
+  answer: jsonAnswer("The status.", STANDING, {
+    failed: { certification: EXAMPLE_REPORT },
+    none: { certification: null },
+  }),
+  async work({ context, request, reply, clientId, parameters: span }) {
+    const { pool, wireNotes, reports } = context;
     checkOrder(span.since, span.until);
     // Events of other threads are visible from the next request on.
     await wireNotes.settled();
@@ -190,7 +174,8 @@ export function registerCertificationRoute(
     }).catch(refuseFull);
     // The report and its turn may have taken long.
     await authorizeAgain(context, request);
-    reply.type("application/json; charset=utf-8").header("cache-control", "no-store");
-    return reply.send(JSON.stringify({ certification }));
-  });
-}
+    return { certification };
+  },
+});
+
+export const CERTIFICATION_ENDPOINTS = [certificationStatus];

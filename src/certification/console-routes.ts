@@ -9,6 +9,7 @@ import type { OperatorSession } from "../identity/operator-sessions.ts";
 import { writeScopeOf } from "../identity/scopes.ts";
 import { ConsoleError } from "../platform/errors/console-registry.ts";
 import type { Page } from "../platform/http/answers.ts";
+import { code, instant, pages, word } from "../platform/http/parameters.ts";
 import {
   CERTIFICATION_POSITION,
   type Certification,
@@ -95,35 +96,39 @@ export function addCertificationRoutes(
   const { pool, reports } = parts.context;
   // Reports share a separate concurrency limit, so that they do not delay other queries.
   const reporting = { ...parts, questions: reports };
-  const listed = ["clientId", "state", "limit", "cursor"];
+  const listed = { clientId: code(), state: word("", ["open", "ended"], "open"), ...pages() };
   type List = Promise<Page<CertificationItem>>;
   addQuestion(
     scope,
     parts,
     { permission: "read-data", path: "certifications", parameters: listed },
-    async ({ query, operator }): List => {
-      const state = query.word("state", ["open", "ended"]);
+    async (asked): List => {
+      const { operator } = asked;
+      const { state, clientId } = asked.parameters;
       const filter = {
-        id: query.code("clientId"),
+        id: clientId,
         isOpen: state === undefined ? undefined : state === "open",
         clients: await clientsWithin(pool, operator.scope),
       };
-      const { limit, start, cursorOf } = pagingOf(parts, "certifications", query, CERTIFICATION_POSITION);
+      const { limit, start, cursorOf } = pagingOf(parts, "certifications", asked, CERTIFICATION_POSITION);
       const { items, next } = await listCertifications(pool, filter, start, limit);
       return { items: items.map(itemOf), nextCursor: cursorOf(next) };
     },
   );
   const one = "certifications/:certificationId";
-  addQuestion(scope, reporting, { permission: "read-data", path: one, parameters: ["since"] }, (asked) =>
-    describe(parts, asked, asked.query.timestamp("since")),
+  addQuestion(
+    scope,
+    reporting,
+    { permission: "read-data", path: one, parameters: { since: instant() } },
+    (asked) => describe(parts, asked, asked.parameters.since),
   );
   addQuestion(
     scope,
     reporting,
-    { permission: "read-data", path: `${one}/report`, parameters: ["since"] },
+    { permission: "read-data", path: `${one}/report`, parameters: { since: instant() } },
     async (asked) => {
       const certification = await requireOne(parts, asked);
-      const report = await reportOf(parts, certification, asked.operator, asked.query.timestamp("since"));
+      const report = await reportOf(parts, certification, asked.operator, asked.parameters.since);
       const name = `certification-${certification.certificationId}.html`;
       asked.reply.header("content-disposition", `attachment; filename="${name}"`);
       return asked.reply.type("text/html; charset=utf-8").send(htmlOf(report));

@@ -26,6 +26,7 @@ import { SCOPES, TOKEN_SCOPES } from "../identity/scopes.ts";
 import type { Row } from "../platform/db/row.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import { ConsoleError } from "../platform/errors/console-registry.ts";
+import { code, instant, pages } from "../platform/http/parameters.ts";
 import { firstOf, type Position, type PositionShape } from "../platform/http/position.ts";
 import { checkOrder } from "../platform/http/read-parameters.ts";
 import { adminOf, type ConsoleParts } from "./console-parts.ts";
@@ -113,14 +114,15 @@ function changesOf(body: JsonBody): ClientChanges {
 /** Adds the console's equivalents of the `bellhop client` commands. */
 export function addClientRoutes(scope: FastifyInstance, parts: ConsoleParts): void {
   const { pool } = parts.context;
-  const listed = ["search", "limit", "cursor"];
+  const listed = { search: code(), ...pages() };
   addQuestion(
     scope,
     parts,
     { permission: "read-clients", path: "clients", parameters: listed },
-    async ({ query, operator }) => {
-      const { limit, start, cursorOf } = pagingOf(parts, "clients", query, CLIENT_POSITION);
-      const filter = { search: query.code("search"), clients: await clientsWithin(pool, operator.scope) };
+    async (asked) => {
+      const { limit, start, cursorOf } = pagingOf(parts, "clients", asked, CLIENT_POSITION);
+      const { search } = asked.parameters;
+      const filter = { search, clients: await clientsWithin(pool, asked.operator.scope) };
       const { items, next } = await listClientPage(pool, filter, start, limit);
       return { items, nextCursor: cursorOf(next) };
     },
@@ -168,11 +170,20 @@ export function addClientRoutes(scope: FastifyInstance, parts: ConsoleParts): vo
   });
 }
 
+const AUDIT_PARAMETERS = {
+  clientId: code(),
+  who: code(),
+  what: code(),
+  from: instant(),
+  to: instant(),
+  ...pages(),
+};
+
 /** Adds the audit log's route. */
 export function addAuditRoutes(scope: FastifyInstance, parts: ConsoleParts): void {
-  const parameters = ["clientId", "who", "what", "from", "to", "limit", "cursor"];
+  const parameters = AUDIT_PARAMETERS;
   addQuestion(scope, parts, { permission: "read-audit", path: "audit", parameters }, async (asked) => {
-    const page = pagingOf(parts, "audit", asked.query, AUDIT_POSITION);
+    const page = pagingOf(parts, "audit", asked, AUDIT_POSITION);
     const { items, next } = await listAudit(parts.context.pool, asked, page);
     return { items, nextCursor: page.cursorOf(next) };
   });
@@ -232,10 +243,13 @@ const NEWEST: Position = ["999999999999999999"];
 const EXAMINED_MAX = 5_000;
 
 /** One page of the audit log, newest first. */
-async function listAudit(pool: pg.Pool, { query, operator }: Asked, { start, limit }: Paging) {
+async function listAudit(
+  pool: pg.Pool,
+  { parameters, operator }: Asked<typeof AUDIT_PARAMETERS>,
+  { start, limit }: Paging,
+) {
   const { scope } = operator;
-  const [who, what] = [query.code("who"), query.code("what")];
-  const [from, to] = [query.timestamp("from"), query.timestamp("to")];
+  const { clientId, who, what, from, to } = parameters;
   checkOrder(from, to);
   const isWhole = who === undefined && what === undefined && scope.keys === null;
   const count = isWhole ? limit + 1 : EXAMINED_MAX;
@@ -243,18 +257,7 @@ async function listAudit(pool: pg.Pool, { query, operator }: Asked, { start, lim
   const operators = (await listOperators(pool, scope)).map(({ name }) => name);
   const { rows } = await pool.query<AuditRow>({
     ...LIST_AUDIT,
-    values: [
-      query.code("clientId"),
-      who,
-      ...(start ?? NEWEST),
-      count,
-      scope.keys,
-      clients,
-      operators,
-      what,
-      from,
-      to,
-    ],
+    values: [clientId, who, ...(start ?? NEWEST), count, scope.keys, clients, operators, what, from, to],
   });
   const matching = rows.filter(({ matches }) => matches);
   const page = matching.slice(0, limit);

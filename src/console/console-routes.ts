@@ -4,8 +4,13 @@ import type { Permission } from "../identity/roles.ts";
 import { readFor } from "../platform/db/connection.ts";
 import { ServiceError } from "../platform/errors/registry.ts";
 import { type Paging, readPaging } from "../platform/http/page-cursors.ts";
+import {
+  type PageParameters,
+  type ParameterSet,
+  RequestParameters,
+  type ValuesOf,
+} from "../platform/http/parameters.ts";
 import type { PositionShape } from "../platform/http/position.ts";
-import { QueryParameters } from "../platform/http/read-parameters.ts";
 import { readingFor } from "../platform/http/reader.ts";
 import { checkMediaType, receiveSmallBody } from "../platform/http/receive-body.ts";
 import { adminOf, type ConsoleParts, sendAnswer } from "./console-parts.ts";
@@ -25,8 +30,10 @@ export type { Paging };
 const FORM_BYTES_MAX = 2 * 1_048_576;
 
 /** A parsed query of an operator. */
-export interface Asked {
-  readonly query: QueryParameters;
+export interface Asked<Of extends ParameterSet = ParameterSet> {
+  readonly parameters: ValuesOf<Of>;
+  /** Text that identifies the query of a cursor. */
+  readonly filters: string;
   readonly operator: OperatorSession;
   /** Path parameters. */
   readonly named: Readonly<Record<string, string>>;
@@ -48,12 +55,12 @@ export interface Form {
 export function pagingOf(
   { context }: ConsoleParts,
   path: string,
-  query: QueryParameters,
+  { parameters: { limit, cursor }, filters }: Pick<Asked<PageParameters>, "parameters" | "filters">,
   shape: PositionShape,
   limitMax = 1_000,
 ): Paging {
-  const page = { limit: Math.min(query.limit(), limitMax), cursor: query.cursor() };
-  return readPaging(context, { clientId: "console", path, filters: query.question() }, page, shape);
+  const page = { limit: Math.min(limit, limitMax), cursor };
+  return readPaging(context, { clientId: "console", path, filters }, page, shape);
 }
 
 /** A console route: its path below the console's API, and the permission that it requires. */
@@ -63,19 +70,22 @@ interface RoutePlace {
 }
 
 /** Adds a GET route for operators with the permission, with limited concurrency. */
-export function addQuestion(
+export function addQuestion<Of extends ParameterSet = Readonly<Record<never, never>>>(
   scope: FastifyInstance,
   parts: ConsoleParts,
-  { permission, path, parameters = [] }: RoutePlace & { readonly parameters?: readonly string[] },
-  answer: (asked: Asked) => Promise<unknown>,
+  { permission, path, parameters: declared }: RoutePlace & { readonly parameters?: Of },
+  answer: (asked: Asked<Of>) => Promise<unknown>,
 ): void {
   scope.get(`${CONSOLE_API}/${path}`, { config: { permission } }, async (request, reply) => {
     const checkedAt = performance.now();
-    const query = new QueryParameters(request.raw.url ?? "", parameters);
+    const { values: parameters, filters } = new RequestParameters(
+      declared ?? ({} as Of),
+      request.raw.url ?? "",
+    );
     const named = request.params as Record<string, string>;
     const answered = await parts.questions.run(async () => {
       const operator = await operatorAfterWait(parts, request, permission, checkedAt);
-      return readFor(readingFor(reply.raw), () => answer({ query, operator, named, reply }));
+      return readFor(readingFor(reply.raw), () => answer({ parameters, filters, operator, named, reply }));
     }, operatorOf(request).name);
     return reply.sent ? reply : sendAnswer(reply, answered);
   });

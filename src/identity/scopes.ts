@@ -19,7 +19,7 @@ const tokenScopes: ReadonlySet<string> = new Set(TOKEN_SCOPES);
 const known: ReadonlySet<string> = new Set(SCOPES);
 
 /** The scope required to send batches of a resource. */
-export function writeScopeOf(resource: string): string {
+export function writeScopeOf<Name extends string>(resource: Name): `${Name}:write` {
   return `${resource}:write`;
 }
 

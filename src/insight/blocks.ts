@@ -1,15 +1,15 @@
 import { addDays } from "#contract/dates.ts";
 import { readStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
+import { word } from "../platform/http/parameters.ts";
 import type { PositionShape } from "../platform/http/position.ts";
 import { WorkPauses } from "../platform/runtime/work-pauses.ts";
-import { wordOf } from "../query/openapi/read-parameters.ts";
 import type { Property } from "../query/property.ts";
 import { minutesAfterMidnight } from "../settings/business-day.ts";
 import type { PropertySettings } from "../settings/property-settings.ts";
 import * as field from "./fields.ts";
 import { mastersOf } from "./group-hierarchy.ts";
-import type { Asked, Insight } from "./insight.ts";
+import { type Asked, insight } from "./insight.ts";
 import { readSettledRooms } from "./night-rooms.ts";
 import {
   compareCodes,
@@ -235,16 +235,26 @@ type Sum = { -readonly [Name in keyof typeof FIELDS]: field.ValuesOf<typeof FIEL
 const sumOf = (left: number | null, right: number | null): number | null =>
   left === null ? right : left + (right ?? 0);
 
+const PARAMETERS = {
+  ...ROOM_TYPE_PARAMETERS,
+  holding: word(
+    "`yes`: groups whose status holds rooms. `no`: all others, including groups with an unmapped status.",
+    ["yes", "no"],
+    "yes",
+    "yes",
+  ),
+};
+
 /**
  * Group blocks of a range, ordered by night, group and room type. Rooms picked up in a room type without a block are listed under that room
  * type, or under the group if room types are not requested.
  */
 async function* readBlocks(
-  { client, question, queryContext, parameters }: Asked,
+  { client, question, queryContext, parameters }: Asked<typeof PARAMETERS>,
   window: NightWindow,
 ): AsyncGenerator<readonly BlockItem[], void, undefined> {
   const { property, by } = question;
-  const holding = parameters.givenText("holding") === "yes";
+  const holding = parameters.holding === "yes";
   const byRoomType = by === "roomType";
   const at = pointInTimeOf(question);
   const rooms = await readSettledRooms(
@@ -308,7 +318,7 @@ async function* readBlocks(
   yield ordered.map(({ roomType, ...sum }) => ({ ...sum, ...(byRoomType ? { roomType } : {}) }));
 }
 
-function answer(asked: Asked): Promise<InsightPage<BlockItem>> {
+function answer(asked: Asked<typeof PARAMETERS>): Promise<InsightPage<BlockItem>> {
   const { client, question, start, limit } = asked;
   return pageOfNights(
     {
@@ -332,22 +342,13 @@ function answer(asked: Asked): Promise<InsightPage<BlockItem>> {
   );
 }
 
-export const blocks: Insight = {
+export const blocks = insight({
   name: "blocks",
   operationId: "getBlocks",
   summary: "Get group blocks by stay date",
   description:
     "The block of each group as of any instant: rooms blocked, picked up (according to the group master and to reservations), remaining and released.",
-  parameters: [
-    ...ROOM_TYPE_PARAMETERS,
-    wordOf(
-      "holding",
-      "`yes`: groups whose status holds rooms. `no`: all others, including groups with an unmapped status.",
-      ["yes", "no"],
-      "yes",
-      "yes",
-    ),
-  ],
+  parameters: PARAMETERS,
   item: {
     name: "BlocksItem",
     description: "A group's block on one night.",
@@ -357,4 +358,4 @@ export const blocks: Insight = {
   page: { name: "BlocksPage", description: "A page of group blocks." },
   position: BLOCKS_POSITION,
   answer,
-};
+});

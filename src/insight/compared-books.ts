@@ -45,7 +45,7 @@ const pickupFieldsOf = (days: number) => ({
 const PICKUP_FIELDS: field.Fields = Object.assign({}, ...PICKUPS.map(pickupFieldsOf));
 
 export const COMPARISON_FIELDS = { ...LAST_YEAR_FIELDS, ...PICKUP_FIELDS };
-export const COMPARISON_NAMES = Object.keys(COMPARISON_FIELDS);
+export const COMPARISON_NAMES = Object.keys(COMPARISON_FIELDS) as (keyof typeof COMPARISON_FIELDS)[];
 
 /** Fields that an answer with this comparison does not have. */
 export function notCompared(comparison: Comparison): readonly string[] {

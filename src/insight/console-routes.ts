@@ -7,8 +7,9 @@ import { arrangeGrants } from "../identity/grants.ts";
 import type { Principal } from "../identity/permissions.ts";
 import type { Scope } from "../identity/scope.ts";
 import { apartFromReader } from "../platform/db/connection.ts";
+import { code, date, pages, required, word } from "../platform/http/parameters.ts";
 import type { PositionShape } from "../platform/http/position.ts";
-import { checkOrder, invalidParameter, type QueryParameters } from "../platform/http/read-parameters.ts";
+import { checkOrder, invalidParameter } from "../platform/http/read-parameters.ts";
 import { ANY_REQUEST, listRequestsOfAll } from "../query/console/requests.ts";
 import { findProperty } from "../query/property.ts";
 import type {
@@ -88,10 +89,12 @@ export function addIntakeRoutes(scope: FastifyInstance, parts: ConsoleParts): vo
   addQuestion(
     scope,
     parts,
-    { permission: "read-data", path: "intake", parameters: ["range"] },
-    async (asked): Promise<IntakeAnswer> => {
-      const { query, operator } = asked;
-      const range = query.word("range", INTAKE_RANGES) ?? "hour";
+    {
+      permission: "read-data",
+      path: "intake",
+      parameters: { range: word("", INTAKE_RANGES, "day", "hour") },
+    },
+    async ({ parameters: { range }, operator }): Promise<IntakeAnswer> => {
       const { items } = await listRequestsOfAll(pool, operator.scope, null, ANY_REQUEST, null, LAST_BATCHES);
       return { ...(await apartFromReader(() => meterOf(operator.scope).look(range))), lastBatches: items };
     },
@@ -100,21 +103,19 @@ export function addIntakeRoutes(scope: FastifyInstance, parts: ConsoleParts): vo
 
 const NIGHTS_MAX = 800;
 
-function requiredDate(query: QueryParameters, name: string): string {
-  const value = query.date(name);
-  if (value === undefined) throw invalidParameter(`${name} is required: a date as YYYY-MM-DD.`);
-  return value;
-}
+const CALENDAR = {
+  clientCode: required(code()),
+  propertyCode: required(code()),
+  from: required(date()),
+  to: required(date()),
+};
 
 async function answerCalendar(
   { context }: ConsoleParts,
-  { query, operator }: Asked,
+  { parameters, operator }: Asked<typeof CALENDAR>,
 ): Promise<CalendarAnswer> {
-  const clientCode = query.requiredCode("clientCode");
-  const propertyCode = query.requiredCode("propertyCode");
+  const { clientCode, propertyCode, from, to } = parameters;
   requireInScope(operator, clientCode, propertyCode);
-  const from = requiredDate(query, "from");
-  const to = requiredDate(query, "to");
   checkOrder(from, to);
   if (nightsBetween(from, to) > NIGHTS_MAX)
     throw invalidParameter(`from and to may be at most ${NIGHTS_MAX} nights apart.`);
@@ -138,21 +139,29 @@ const ATTENTION = ["any", "silent", "quarantine", "variance", "unmapped"] as con
 /** A page's offset: figures change between pages, and their order with them. */
 const PORTFOLIO_POSITION: PositionShape = [(part) => typeof part === "number"];
 
+const NIGHTS = PORTFOLIO_NIGHTS.map((nights) => `${nights}` as const);
+const PORTFOLIO = {
+  nights: word("", NIGHTS, "7", `${PORTFOLIO_NIGHTS[2]}`),
+  search: code(),
+  city: code(),
+  attention: word("", ATTENTION, "any"),
+  sort: word("", SORTS, "name", "name"),
+  order: word("", ["down"], "down"),
+  ...pages(),
+};
+
 async function answerPortfolioQuestion(
   parts: ConsoleParts,
-  { query, operator }: Asked,
+  asked: Asked<typeof PORTFOLIO>,
 ): Promise<PortfolioAnswer> {
-  const nights = Number(query.word("nights", PORTFOLIO_NIGHTS.map(String)) ?? PORTFOLIO_NIGHTS[2]);
+  const { nights, order, limit: _limit, cursor: _cursor, ...filter } = asked.parameters;
   const question = {
-    within: operator.scope,
-    nights: nights as PortfolioNights,
-    search: query.code("search"),
-    city: query.code("city"),
-    attention: query.word("attention", ATTENTION),
-    sort: query.word("sort", SORTS) ?? "name",
-    isDescending: query.word("order", ["down"]) !== undefined,
+    ...filter,
+    within: asked.operator.scope,
+    nights: Number(nights) as PortfolioNights,
+    isDescending: order !== undefined,
   };
-  const { limit, start, cursorOf } = pagingOf(parts, "portfolio", query, PORTFOLIO_POSITION);
+  const { limit, start, cursorOf } = pagingOf(parts, "portfolio", asked, PORTFOLIO_POSITION);
   const { next, ...answer } = await answerPortfolio(
     ...([parts.context.pool, question, Number(start?.[0] ?? 0), limit] as const),
   );
@@ -162,8 +171,7 @@ async function answerPortfolioQuestion(
 /** The portfolio, and the nights without inventory of one property. */
 export function addPropertyRoutes(scope: FastifyInstance, parts: ConsoleParts): void {
   const { pool } = parts.context;
-  const listed = ["nights", "search", "city", "attention", "sort", "order", "limit", "cursor"];
-  addQuestion(scope, parts, { permission: "read-data", path: "portfolio", parameters: listed }, (asked) =>
+  addQuestion(scope, parts, { permission: "read-data", path: "portfolio", parameters: PORTFOLIO }, (asked) =>
     answerPortfolioQuestion(parts, asked),
   );
   addQuestion(
@@ -174,11 +182,8 @@ export function addPropertyRoutes(scope: FastifyInstance, parts: ConsoleParts): 
       items: await listClientCodes(pool, operator.scope),
     }),
   );
-  addQuestion(
-    scope,
-    parts,
-    { permission: "read-data", path: "calendar", parameters: ["clientCode", "propertyCode", "from", "to"] },
-    (asked) => answerCalendar(parts, asked),
+  addQuestion(scope, parts, { permission: "read-data", path: "calendar", parameters: CALENDAR }, (asked) =>
+    answerCalendar(parts, asked),
   );
 }
 
@@ -191,14 +196,15 @@ export function addShellRoutes(scope: FastifyInstance, parts: ConsoleParts): voi
   addQuestion(
     scope,
     parts,
-    { permission: "read-data", path: "search", parameters: ["text", "of"] },
-    (asked): Promise<SearchAnswer> => {
-      const { query, operator } = asked;
-      const text = query.code("text");
-      return query.word("of", ["properties"]) === undefined && text !== undefined
-        ? search(pool, operator, text)
-        : searchAmongProperties(pool, operator, text ?? "");
+    {
+      permission: "read-data",
+      path: "search",
+      parameters: { text: code(), of: word("", ["properties"], "properties") },
     },
+    ({ parameters: { text, of }, operator }): Promise<SearchAnswer> =>
+      of === undefined && text !== undefined
+        ? search(pool, operator, text)
+        : searchAmongProperties(pool, operator, text ?? ""),
   );
   const kept = new BoundedMap<string, { readonly atMs: number; readonly answer: AttentionAnswer }>(
     METERS_MAX,

@@ -1,26 +1,26 @@
 import { addDays, daysBetween } from "#contract/dates.ts";
+import { type ValuesOf, word } from "../platform/http/parameters.ts";
 import type { Position } from "../platform/http/position.ts";
 import { WorkPauses } from "../platform/runtime/work-pauses.ts";
-import { wordOf } from "../query/openapi/read-parameters.ts";
 import * as field from "./fields.ts";
 import { BOOKS_PAGES, type BooksPlace, comparePositions, type InsightPage } from "./paging.ts";
-import { INSIGHT_LIMIT_MAX, type InsightParameters } from "./parameters.ts";
+import { INSIGHT_LIMIT_MAX } from "./parameters.ts";
 import { type NightWindow, QuestionTooLarge, ROWS_MAX, type StayQuestion } from "./question.ts";
 
 const WEEK_DAYS = 7;
 /** A Monday. */
 const FIRST_MONDAY = "0001-01-01";
 
-export const SUM_PARAMETER = wordOf(
-  "sum",
-  "What to add up: `dayOfWeek` returns one item for each day of the week, group and currency, of all its dates in the range.",
-  ["none", "dayOfWeek"],
-  "dayOfWeek",
-  "none",
-);
+export const SUM_PARAMETER = {
+  sum: word(
+    "What to add up: `dayOfWeek` returns one item for each day of the week, group and currency, of all its dates in the range.",
+    ["none", "dayOfWeek"],
+    "dayOfWeek",
+    "none",
+  ),
+};
 
-export const isOfWeek = (parameters: InsightParameters): boolean =>
-  parameters.givenText("sum") === "dayOfWeek";
+export const isOfWeek = ({ sum }: ValuesOf<typeof SUM_PARAMETER>): boolean => sum === "dayOfWeek";
 
 export const WEEK_FIELDS = {
   dayOfWeek: field.count(
@@ -29,7 +29,7 @@ export const WEEK_FIELDS = {
   ),
   dates: field.count("With `sum=dayOfWeek`: the number of its dates in the range.", 5),
 };
-export const WEEK_NAMES = Object.keys(WEEK_FIELDS);
+export const WEEK_NAMES = Object.keys(WEEK_FIELDS) as (keyof typeof WEEK_FIELDS)[];
 
 /** The dates of a range that are the same day of the week as a date of it. */
 function datesOf({ from, to }: Pick<StayQuestion, "from" | "to">, date: string): NightWindow {

@@ -7,7 +7,7 @@ import { businessDayOf } from "../settings/business-day.ts";
 import type { AnswerDays } from "./days-of-answer.ts";
 import { type Arrival, type FeedCounts, feedPulse, HOUR_MS } from "./feed-pulse.ts";
 import * as field from "./fields.ts";
-import type { Asked, Insight, InsightResult } from "./insight.ts";
+import { type Asked, insight } from "./insight.ts";
 import { type InventoryNight, type MissingNights, missingNights } from "./missing-nights.ts";
 import type { PropertyStatuses, QueryContext } from "./query-context.ts";
 import type { StayQuestion } from "./question.ts";
@@ -64,7 +64,7 @@ const STATUSES_MAX = 100;
 const NO_NIGHTS: MissingNights = { horizon: null, absent: [], stale: [] };
 
 const nights = (description: string) =>
-  field.listField(description, LISTED_NIGHTS_MAX, field.stayDate, ["2026-08-21"]);
+  field.list(description, LISTED_NIGHTS_MAX, field.stayDate, ["2026-08-21"]);
 const FIELDS = {
   propertyCode: field.code("The property code.", "LIS01"),
   resource: field.resource("The resource of the feed.", "inventories"),
@@ -98,10 +98,10 @@ const FIELDS = {
   warningRate: field.decimalOrNull("`warned` of `records`, 0 to 1.", "0.0027"),
   quarantined: field.count("Records in quarantine now; at most 1,000 are counted.", 0),
   unmappedLabelCount: field.count("Unmapped statuses that current records carry.", 1),
-  unmappedLabels: field.listField(
+  unmappedLabels: field.list(
     "These statuses, most records first.",
     STATUSES_MAX,
-    field.objectField("A status.", {
+    field.objectOf("A status.", {
       label: field.code("As sent.", "ON HOLD"),
       records: field.count("Current records that carry it.", 4),
     }),
@@ -237,12 +237,12 @@ async function observe(
   };
 }
 
-async function answer({ client, question, queryContext }: Asked): Promise<InsightResult> {
+async function answer({ client, question, queryContext }: Asked) {
   const observed = await observe(client, question, queryContext);
   return { items: RESOURCES.map((one) => healthOf(one, observed)), next: null };
 }
 
-export const feeds: Insight = {
+export const feeds = insight({
   name: "feed-health",
   operationId: "getFeedHealth",
   summary: "Get feed health",
@@ -261,4 +261,4 @@ export const feeds: Insight = {
   },
   position: [],
   answer,
-};
+});

@@ -1,22 +1,12 @@
-import { type Schema, schemaOf } from "../platform/http/openapi/model.ts";
 import * as plain from "../platform/http/openapi/schema.ts";
+import { choice, day, type Field, type ObjectOf, orNull, time } from "../platform/http/openapi/schema.ts";
 import type { GROUPINGS } from "./question.ts";
 
-declare const VALUE: unique symbol;
-
-/** A field of an answer: its schema and value type. */
-export type Field<Value> = Schema & { readonly [VALUE]?: Value };
-
-/** The value type of an object with these fields. */
-export type ValuesOf<Fields> = {
-  readonly [Name in keyof Fields]: Fields[Name] extends Field<infer Value> ? Value : never;
-};
+export type { Field, Fields, ValuesOf } from "../platform/http/openapi/schema.ts";
+export { day, flag, list, objectOf, orNull, time } from "../platform/http/openapi/schema.ts";
 
 /** The value type of an item that has only the requested grouping. */
-export type ItemBy<Of, By extends PropertyKey = (typeof GROUPINGS)[number]> = Omit<ValuesOf<Of>, By> &
-  Partial<Pick<ValuesOf<Of>, keyof Of & By>>;
-
-export type Fields = Readonly<Record<string, Schema>>;
+export type ItemBy<Of, By extends PropertyKey = (typeof GROUPINGS)[number]> = ObjectOf<Of, keyof Of & By>;
 
 const NUMBER_MAX = Number.MAX_SAFE_INTEGER;
 const CODE_LENGTH_MAX = 256;
@@ -39,42 +29,13 @@ export function hoursOrNull(description: string, example: number): Field<number 
   return { type: ["number", "null"], minimum: 0, maximum: 10_000_000, description, examples: [example] };
 }
 
-export const orNull = <Value>(field: Field<Value>): Field<Value | null> => plain.orNull(field);
 export const text = (description: string, example: string): Field<string> =>
   plain.text(description, TEXT_LENGTH_MAX, example);
 /** A code or status, verbatim. */
 export const code = (description: string, example: string): Field<string> =>
   plain.text(description, CODE_LENGTH_MAX, example);
-export const flag: (description: string, example: boolean) => Field<boolean> = plain.flag;
-export const day: (description: string, example: string) => Field<string> = plain.day;
-export const time: (description: string, example: string) => Field<string> = plain.time;
 export const countOrNull = (description: string, example: number) => orNull(count(description, example));
 export const codeOrNull = (description: string, example: string) => orNull(code(description, example));
-
-function choice<Word extends string>(
-  description: string,
-  words: readonly Word[],
-  example: Word,
-): Field<Word> {
-  return plain.choice(description, words, example);
-}
-
-export function objectField<Of extends Fields>(description: string, fields: Of): Field<ValuesOf<Of>> {
-  return plain.objectOf(description, fields);
-}
-
-export function listField<Item>(
-  description: string,
-  maxItems: number,
-  items: Field<Item>,
-  example?: readonly Item[],
-): Field<readonly Item[]> {
-  const examples = example === undefined ? {} : { examples: [example] };
-  return { ...plain.list(description, maxItems, items), ...examples };
-}
-
-/** A reference to a schema of the document. */
-export const component = <Value>(name: string): Field<Value> => schemaOf(name);
 
 /** Location of a record: its request and its index in the batch. */
 export const placeOf = (what: string) => ({

@@ -39,13 +39,13 @@ const KIND: field.Field<FindingKind> = {
   "x-extensible-enum": FINDING_KINDS,
 };
 
-export const FINDING = field.objectField("A possible explanation of a difference.", {
+export const FINDING = field.objectOf("A possible explanation of a difference.", {
   kind: KIND,
   roomType: field.roomType,
   rooms: field.count("The difference it would explain, in rooms; positive if the hotel counts more.", 1),
   nights: field.count("Reported nights that it covers, at most 31 on either side of the night.", 3),
   nightsExplained: field.count("Nights of these whose difference it would explain.", 3),
-  records: field.listField("The records concerned.", 10_000, field.objectField("A record.", RECORD_FIELDS)),
+  records: field.list("The records concerned.", 10_000, field.objectOf("A record.", RECORD_FIELDS)),
   message: field.text(
     "The explanation as text.",
     'The reservation "R-4821" is "CANCELLED", but may be counted as sold.',

@@ -15,6 +15,7 @@ import type { Queryable } from "../platform/db/transaction.ts";
 import { ServiceError } from "../platform/errors/registry.ts";
 import type { ClientSemaphores } from "../platform/http/client-semaphores.ts";
 import { type CursorContext, readPaging } from "../platform/http/page-cursors.ts";
+import { RequestParameters, type ValuesOf } from "../platform/http/parameters.ts";
 import type { Position } from "../platform/http/position.ts";
 import { type ReadingTime, readingFor } from "../platform/http/reader.ts";
 import { findProperty, mayRead, type ReadContext } from "../query/property.ts";
@@ -23,7 +24,7 @@ import { daysOf } from "./days-of-answer.ts";
 import type { Insight, InsightResult } from "./insight.ts";
 import { sendInsight } from "./insight-answers.ts";
 import { INSIGHT_PATH, INSIGHTS } from "./insights.ts";
-import { InsightParameters } from "./parameters.ts";
+import { checkRange, type InsightParameterSet, questionOf } from "./parameters.ts";
 import { onQueryContext } from "./query-context.ts";
 import { GROUPINGS, QuestionTooLarge } from "./question.ts";
 
@@ -55,18 +56,17 @@ async function knownFrom(on: Queryable, clientCode: string): Promise<{ readonly 
 async function ask(
   pool: pg.Pool,
   insight: Insight,
-  parameters: InsightParameters,
+  parameters: ValuesOf<InsightParameterSet>,
   start: Position | null,
 ): Promise<{ result: InsightResult; watermark: string | null; settings: PropertySettings; now: Date }> {
-  const { clientCode, propertyCode } = parameters.codes;
+  const { clientCode, propertyCode, limit = 0 } = parameters;
   const property = await findProperty(pool, clientCode, propertyCode);
   if (property === undefined) {
     const settings = await settingsOf(pool, clientCode, propertyCode);
     const result = insight.nothing?.(parameters, settings) ?? { items: [], next: null };
     return { result, watermark: null, settings, now: new Date() };
   }
-  const question = { ...parameters.question, property };
-  const limit = parameters.givenNumber("limit");
+  const question = { ...questionOf(parameters), property };
   const { queryContext, answer } = await onQueryContext(pool, question, (client, queryContext) =>
     insight.answer({ client, question, queryContext, start, limit, parameters }),
   );
@@ -88,13 +88,15 @@ async function answer(
 ): Promise<FastifyReply> {
   const { questions: pool } = context;
   const principal = request.principal as Principal;
-  const parameters = new InsightParameters(request, insight.parameters);
-  const { codes, filters } = parameters;
-  const question = { clientId: principal.clientId, path: insight.name, filters };
-  const { start, cursorOf } = readPaging(context, question, parameters.page, insight.position);
-  if (!(await mayRead(context, principal, codes)))
-    return refuseEmpty(reply, lacksGrant(codes.clientCode, codes.propertyCode));
-  const { by, clock, asOf } = parameters.question;
+  const { values: parameters, filters } = new RequestParameters(insight.parameters, request.raw.url ?? "");
+  checkRange(parameters);
+  insight.check?.(parameters);
+  const { limit = 0, cursor } = parameters;
+  const query = { clientId: principal.clientId, path: insight.name, filters };
+  const { start, cursorOf } = readPaging(context, query, { limit, cursor }, insight.position);
+  const { clientCode, propertyCode, by, clock, asOf } = questionOf(parameters);
+  if (!(await mayRead(context, principal, { clientCode, propertyCode })))
+    return refuseEmpty(reply, lacksGrant(clientCode, propertyCode));
   const { result, watermark, settings, now } = await ask(pool, insight, parameters, start);
   const nextCursor = cursorOf(result.next);
   const isOfPast = insight.looksBack === true || asOf !== null;
@@ -107,7 +109,7 @@ async function answer(
     watermark,
     settingsVersion: settings.version,
     ...daysOf(settings, result.asOf ?? asOf, now),
-    ...(isOfPast ? await knownFrom(pool, codes.clientCode) : {}),
+    ...(isOfPast ? await knownFrom(pool, clientCode) : {}),
   };
   const otherGroupings = GROUPINGS.filter((grouping) => grouping !== by);
   const notAsked = [...otherGroupings, ...(insight.notAsked?.(parameters) ?? [])].filter((name) =>

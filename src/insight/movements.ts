@@ -2,7 +2,7 @@ import { readStatement } from "../platform/db/statement.ts";
 import { isOfWeek, pageOfWeek, SUM_PARAMETER, WEEK_FIELDS, WEEK_NAMES, weekOf } from "./days-of-week.ts";
 import { amountIn, plus } from "./exact-amount.ts";
 import * as field from "./fields.ts";
-import type { Asked, Insight, InsightResult } from "./insight.ts";
+import { type Asked, insight } from "./insight.ts";
 import { OCCUPANCY_DIGITS, ratio } from "./occupancy.ts";
 import { BOOKS_PAGES, BOOKS_POSITION, type BooksPlace, type InsightPage, pageOfNights } from "./paging.ts";
 import { TOTAL_PARAMETERS } from "./parameters.ts";
@@ -143,7 +143,9 @@ async function pageOfMovements({
   return await pageOfNights(pages, start, limit);
 }
 
-async function answer(asked: Asked): Promise<InsightResult> {
+const PARAMETERS = { ...TOTAL_PARAMETERS, ...SUM_PARAMETER };
+
+async function answer(asked: Asked<typeof PARAMETERS>) {
   const { question, start, limit } = asked;
   if (!isOfWeek(asked.parameters)) {
     const { items, next } = await pageOfMovements(asked);
@@ -165,13 +167,13 @@ async function answer(asked: Asked): Promise<InsightResult> {
   );
 }
 
-export const movements: Insight = {
+export const movements = insight({
   name: "movements",
   operationId: "getMovements",
   summary: "Get arrivals, departures and cancellations",
   description:
     "By date: rooms that arrive, depart and stay through, with length of stay and lead time, and rooms cancelled and not shown, with their rate, revenue and lead time. Dates without any are not listed.",
-  parameters: [...TOTAL_PARAMETERS, SUM_PARAMETER],
+  parameters: PARAMETERS,
   item: {
     name: "MovementItem",
     description: "The movements of one date and currency.",
@@ -182,4 +184,4 @@ export const movements: Insight = {
   position: BOOKS_POSITION,
   notAsked: (parameters) => (isOfWeek(parameters) ? [] : WEEK_NAMES),
   answer,
-};
+});

@@ -68,7 +68,7 @@ export const NIGHT_RESERVATION_FIELDS = {
   ...field.placeOf("that version"),
   late: {
     ...field.orNull(
-      field.objectField(
+      field.objectOf(
         "A version that arrived later with an older source time; it does not count.",
         field.placeOf("that version"),
       ),

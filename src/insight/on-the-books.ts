@@ -1,14 +1,13 @@
 import type pg from "pg";
 import { digitsOf } from "#contract/currencies.ts";
+import { word } from "../platform/http/parameters.ts";
 import type { Position } from "../platform/http/position.ts";
-import { wordOf } from "../query/openapi/read-parameters.ts";
 import { type BookedPlace, bookedPlaces, rowsFor } from "./booked-places.ts";
 import {
   type BooksSource,
   COMPARISON_FIELDS,
   COMPARISON_NAMES,
   COMPARISONS,
-  type Comparison,
   type ComparisonContext,
   compareBooks,
   comparisonOf,
@@ -18,7 +17,7 @@ import { isOfWeek, pageOfWeek, SUM_PARAMETER, WEEK_FIELDS, WEEK_NAMES } from "./
 import { amountIn, plus, withDigits } from "./exact-amount.ts";
 import * as field from "./fields.ts";
 import { readGroupHierarchy } from "./group-hierarchy.ts";
-import type { Asked, Insight, InsightResult } from "./insight.ts";
+import { type Asked, insight } from "./insight.ts";
 import { type InventoryNight, readInventory } from "./inventory.ts";
 import { KNOWN_FIELDS } from "./known-nights.ts";
 import { baseOf, OCCUPANCY_DIGITS, ratio } from "./occupancy.ts";
@@ -321,10 +320,21 @@ function besideOf({
 }
 const NOT_COMPARED = { lastYearAsOf: null, lastYearKnownFrom: null };
 
-async function answer(asked: Asked): Promise<InsightResult> {
+const PARAMETERS = {
+  ...STAY_PARAMETERS,
+  compare: word(
+    "What to compare with: `lastYear` (the same weekdays 364 days earlier, at the same time then and final), `pickup` (of 1, 3, 7 and 30 business days), or `all`.",
+    COMPARISONS,
+    "lastYear",
+    "none",
+  ),
+  ...SUM_PARAMETER,
+};
+
+async function answer(asked: Asked<typeof PARAMETERS>) {
   const { client, question, queryContext, start, limit, parameters } = asked;
   const { by } = question;
-  const comparison = parameters.givenText("compare") as Comparison;
+  const { compare: comparison } = parameters;
   // Inventory can only be grouped by room type.
   const hasStock = by === "none" || by === "roomType";
   const context =
@@ -349,23 +359,13 @@ async function answer(asked: Asked): Promise<InsightResult> {
   return { items, next, beside: context === null ? NOT_COMPARED : besideOf(context) };
 }
 
-export const onTheBooks: Insight = {
+export const onTheBooks = insight({
   name: "on-the-books",
   operationId: "getOnTheBooks",
   summary: "Get rooms on the books",
   description:
     "Rooms, revenue and guests by stay date, with the capacity and the rooms sold that inventory reports, as of any instant. Nights without rooms are listed only if inventory reports them.",
-  parameters: [
-    ...STAY_PARAMETERS,
-    wordOf(
-      "compare",
-      "What to compare with: `lastYear` (the same weekdays 364 days earlier, at the same time then and final), `pickup` (of 1, 3, 7 and 30 business days), or `all`.",
-      COMPARISONS,
-      "lastYear",
-      "none",
-    ),
-    SUM_PARAMETER,
-  ],
+  parameters: PARAMETERS,
   item: {
     name: "OnTheBooksItem",
     description: "Rooms and revenue on the books of one night, group and currency.",
@@ -386,10 +386,7 @@ export const onTheBooks: Insight = {
     },
   },
   position: BOOKS_POSITION,
-  notAsked: (parameters) => [
-    ...notCompared(parameters.givenText("compare") as Comparison),
-    ...(isOfWeek(parameters) ? [] : WEEK_NAMES),
-  ],
+  notAsked: (parameters) => [...notCompared(parameters.compare), ...(isOfWeek(parameters) ? [] : WEEK_NAMES)],
   nothing: () => ({ items: [], next: null, beside: NOT_COMPARED }),
   answer,
-};
+});

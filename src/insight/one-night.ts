@@ -1,10 +1,10 @@
 import { addDays } from "#contract/dates.ts";
 import type { Position } from "../platform/http/position.ts";
 import { NightsAround } from "./causes.ts";
-import { count, listField, type ValuesOf } from "./fields.ts";
+import { count, list, type ValuesOf } from "./fields.ts";
 import { FINDING } from "./finding.ts";
 import { findingsOf } from "./findings.ts";
-import type { Asked, Insight, InsightResult } from "./insight.ts";
+import { type Asked, insight } from "./insight.ts";
 import { readNightDetails } from "./night-details.ts";
 import { differencesAround, listedAround, pickedUpOf } from "./night-differences.ts";
 import { NIGHT_RESERVATION_FIELDS, type NightReservation, readNightReservations } from "./night-rooms.ts";
@@ -20,7 +20,7 @@ const FINDINGS_MAX = 100;
 
 const FIELDS = {
   ...NIGHT_FIELDS,
-  findings: listField("Possible explanations of the difference, most likely first.", FINDINGS_MAX, FINDING),
+  findings: list("Possible explanations of the difference, most likely first.", FINDINGS_MAX, FINDING),
   findingCount: count("The number of findings; the answer lists the first 100.", 0),
 };
 
@@ -80,18 +80,14 @@ async function reconcileNight(of: Asked, stayDate: string): Promise<() => Promis
 }
 
 /** A page of a night's reservations; the position is an offset. The first page has the room types. */
-function pageOf(
-  { reservations, ...of }: NightReconciliation,
-  start: Position | null,
-  limit: number,
-): InsightResult {
+function pageOf({ reservations, ...of }: NightReconciliation, start: Position | null, limit: number) {
   const end = Number(start?.[0] ?? 0) + limit;
   const items = reservations.slice(end - limit, end);
   const beside = start === null ? of : { ...of, roomTypes: [] };
   return { items, next: end < reservations.length ? [end] : null, beside };
 }
 
-export const night: Insight = {
+export const night = insight({
   name: "reconciliation/night",
   operationId: "getReconciledNight",
   summary: "Explain one stay date",
@@ -113,11 +109,11 @@ export const night: Insight = {
   },
   position: [(part) => typeof part === "number" && part > 0],
   nothing: (parameters) => {
-    const night = new NightSums(parameters.givenText("stayDate")).total();
+    const night = new NightSums(parameters.stayDate).total();
     return { items: [], next: null, beside: { night, roomTypes: [], findings: [], findingCount: 0 } };
   },
   answer: async (asked) => {
-    const explain = await reconcileNight(asked, asked.parameters.givenText("stayDate"));
+    const explain = await reconcileNight(asked, asked.parameters.stayDate);
     return async () => pageOf(await explain(), asked.start, asked.limit);
   },
-};
+});

@@ -1,12 +1,12 @@
 import { digitsOf } from "#contract/currencies.ts";
 import { daysBetween } from "#contract/dates.ts";
+import { whole } from "../platform/http/parameters.ts";
 import type { Position, PositionShape } from "../platform/http/position.ts";
-import { whole } from "../query/openapi/read-parameters.ts";
 import { businessDayOf, minutesAfterMidnight } from "../settings/business-day.ts";
 import { instantOf, lastYearOf, YEAR_DAYS } from "./days-of-answer.ts";
 import { amountIn, plus } from "./exact-amount.ts";
 import * as field from "./fields.ts";
-import type { Asked, Insight, InsightResult } from "./insight.ts";
+import { type Asked, insight } from "./insight.ts";
 import { KNOWN_FIELDS, type KnownNights, readKnown } from "./known-nights.ts";
 import { ratio } from "./occupancy.ts";
 import { BOOKS_POSITION, compareCodes, laidOutOf } from "./paging.ts";
@@ -163,8 +163,18 @@ function compareCells(left: CellName, right: CellName): number {
   return compareCodes(left.unit, right.unit) || compareCodes(left.currency, right.currency);
 }
 
+const PARAMETERS = {
+  ...STAY_PARAMETERS,
+  daysBefore: whole(
+    "Days before the night at which the curve starts. Its first point includes earlier bookings.",
+    0,
+    DAYS_BEFORE_MAX,
+    365,
+  ),
+};
+
 async function readYear(
-  { client, question, queryContext, parameters }: Asked,
+  { client, question, queryContext, parameters }: Asked<typeof PARAMETERS>,
   shiftDays: number,
   after: readonly (string | number | boolean)[],
   cells: number,
@@ -189,7 +199,7 @@ async function readYear(
     settings.currency,
     settings.timeZone,
     minutesAfterMidnight(settings),
-    parameters.givenNumber("daysBefore"),
+    parameters.daysBefore,
     ...after,
     cells,
   ]);
@@ -286,9 +296,9 @@ function knownDays(
  * the books at the end of the business day that many days before each night, as known at `asOf`; points that the last night has not reached
  * are omitted. Ordered by group and currency, then by descending days.
  */
-async function answer(asked: Asked): Promise<InsightResult> {
+async function answer(asked: Asked<typeof PARAMETERS>) {
   const { question, start, limit } = asked;
-  const daysBefore = asked.parameters.givenNumber("daysBefore");
+  const daysBefore = asked.parameters.daysBefore;
   const [noUnit = 0, unit = "", noCurrency = 0, currency = "", lastDays = null] = start ?? [];
   const from = [noUnit === 1, unit, noCurrency === 1, currency];
   // One cell for where the previous page ended, and one to detect a next page.
@@ -315,22 +325,13 @@ async function answer(asked: Asked): Promise<InsightResult> {
   return { items, next: null, beside };
 }
 
-export const pace: Insight = {
+export const pace = insight({
   name: "pace",
   operationId: "getPace",
   summary: "Get booking pace",
   description:
     "The booking curve of all nights from `from` to `to` together: rooms on the books this many days before each night, at the end of that business day, and for the nights 364 days earlier. From `daysBefore` down to 0, by group and currency.",
-  parameters: [
-    ...STAY_PARAMETERS,
-    whole(
-      "daysBefore",
-      "Days before the night at which the curve starts. Its first point includes earlier bookings.",
-      0,
-      DAYS_BEFORE_MAX,
-      365,
-    ),
-  ],
+  parameters: PARAMETERS,
   item: {
     name: "PaceItem",
     description: "One point of the booking curve of one group and currency.",
@@ -342,4 +343,4 @@ export const pace: Insight = {
   position: PACE_POSITION,
   looksBack: true,
   answer,
-};
+});

@@ -1,5 +1,6 @@
 import type pg from "pg";
-import { date, instant, query, whole } from "../query/openapi/read-parameters.ts";
+import { date, instant, type ValuesOf, whole } from "../platform/http/parameters.ts";
+import { invalidParameter } from "../platform/http/read-parameters.ts";
 import { type BusinessDay, businessDayOf, lastOfBusinessDay } from "../settings/business-day.ts";
 import { type BookedPlace, bookedPlaces, rowsFor } from "./booked-places.ts";
 import { instantOf, sinceOf } from "./days-of-answer.ts";
@@ -15,11 +16,10 @@ import {
   time,
   WITHOUT_NIGHT_FIELDS,
 } from "./fields.ts";
-import type { Asked, Insight, InsightResult } from "./insight.ts";
+import { type Asked, insight } from "./insight.ts";
 import { withoutNightOf } from "./on-the-books.ts";
 import type { BooksCause } from "./packed-books.ts";
 import { afterPlace, BOOKS_PAGES, BOOKS_POSITION, type BooksPlace, pageOfNights } from "./paging.ts";
-import type { InsightParameters } from "./parameters.ts";
 import { STAY_PARAMETERS } from "./parameters.ts";
 import { boundOf, GROUPINGS, type NightWindow, type StayQuestion } from "./question.ts";
 import { composeVariants, sumEntries } from "./statements.ts";
@@ -56,19 +56,43 @@ const WINDOW_FIELDS = {
 /** At most three years of business days. */
 const DAYS_MAX = 1_100;
 
+const PARAMETERS = {
+  ...STAY_PARAMETERS,
+  since: instant(
+    "The instant after which changes count, by the same clock; exclusive, so that periods do not overlap. Not with `day`; `days` is ignored.",
+    "2026-06-08T12:00:00Z",
+  ),
+  day: date(
+    "A business day of the property, instead of `asOf` as the end: changes up to its end count.",
+    "2026-06-14",
+  ),
+  days: whole(
+    "The number of business days of the property whose changes count, up to `day` or to that of `asOf`, inclusive. 1: since the end of the business day before.",
+    1,
+    DAYS_MAX,
+    1,
+  ),
+};
+type PickupParameters = ValuesOf<typeof PARAMETERS>;
+
+function checkPeriod({ since, asOf, day }: PickupParameters): void {
+  if (since !== undefined && asOf !== undefined && since > asOf)
+    throw invalidParameter("since must not be after asOf.");
+  if (day !== undefined && (since !== undefined || asOf !== undefined))
+    throw invalidParameter("day is the end of a pickup: send it without since and asOf.");
+}
+
 /** The changes that a pickup counts: after `since`, up to `until`. By default those since the end of the business day before. */
 function windowOf(
-  parameters: InsightParameters,
-  asOf: string | null,
+  { since, day, days, asOf: upTo }: PickupParameters,
   settings: BusinessDay,
   now: Date,
 ): { readonly since: string; readonly until: string | null } {
-  const given = parameters.textOf("since");
-  if (given !== undefined) return { since: given, until: asOf };
-  const day = parameters.textOf("day");
+  const asOf = upTo ?? null;
+  if (since !== undefined) return { since, until: asOf };
   const until = day === undefined ? asOf : lastOfBusinessDay(day, settings);
   const last = day ?? businessDayOf(instantOf(asOf, now), settings);
-  return { since: sinceOf(last, parameters.givenNumber("days"), settings), until };
+  return { since: sinceOf(last, days, settings), until };
 }
 
 /** A row as the statement returns it. Numbers are text, because sums are unbounded. */
@@ -147,12 +171,12 @@ function comparedShares(links: readonly ShareLink[]): readonly [string[], string
   return [nights, shares, comparedAs];
 }
 
-async function answer(asked: Asked): Promise<InsightResult> {
+async function answer(asked: Asked<typeof PARAMETERS>) {
   const { client, question, queryContext, start, limit, parameters } = asked;
   const { property, by, clock } = question;
   const { settings, statuses, now } = queryContext;
   const { deducting, off } = statuses.reservations;
-  const { since, until } = windowOf(parameters, question.asOf, settings, now);
+  const { since, until } = windowOf(parameters, settings, now);
   const statement = await readPickup(client, by, clock);
   const linksStatement = await readShareLinks(client, by, clock);
   async function* read({ first, last }: NightWindow, wanted: number) {
@@ -175,36 +199,18 @@ async function answer(asked: Asked): Promise<InsightResult> {
   return { items: page.items.map(({ item }) => item), next: page.next, ...besideOf({ since, until }) };
 }
 
-function besideOf(window: ReturnType<typeof windowOf>): Pick<InsightResult, "beside" | "asOf"> {
+function besideOf(window: ReturnType<typeof windowOf>) {
   return { beside: window, ...(window.until === null ? {} : { asOf: window.until }) };
 }
 
-export const pickup: Insight = {
+export const pickup = insight({
   name: "pickup",
   operationId: "getPickup",
   summary: "Get pickup",
   description:
     "The difference between the books at two instants, by stay date: since the end of yesterday's business day unless `since`, `day` or `days` say otherwise. Bookings made and cancelled in between are not counted; nights without a change are not listed.",
-  parameters: [
-    ...STAY_PARAMETERS,
-    query(
-      "since",
-      "The instant after which changes count, by the same clock; exclusive, so that periods do not overlap. Not with `day`; `days` is ignored.",
-      instant("2026-06-08T12:00:00Z"),
-    ),
-    query(
-      "day",
-      "A business day of the property, instead of `asOf` as the end: changes up to its end count.",
-      date("2026-06-14"),
-    ),
-    whole(
-      "days",
-      "The number of business days of the property whose changes count, up to `day` or to that of `asOf`, inclusive. 1: since the end of the business day before.",
-      1,
-      DAYS_MAX,
-      1,
-    ),
-  ],
+  parameters: PARAMETERS,
+  check: checkPeriod,
   item: {
     name: "PickupItem",
     description: "The pickup of one night, group and currency.",
@@ -215,8 +221,8 @@ export const pickup: Insight = {
   position: BOOKS_POSITION,
   looksBack: true,
   nothing: (parameters, settings) => {
-    const window = windowOf(parameters, parameters.question.asOf, settings, new Date());
+    const window = windowOf(parameters, settings, new Date());
     return { items: [], next: null, ...besideOf(window) };
   },
   answer,
-};
+});

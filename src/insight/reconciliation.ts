@@ -1,10 +1,11 @@
 import { addDays } from "#contract/dates.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
+import { schemaOf } from "../platform/http/openapi/model.ts";
 import type { PositionShape } from "../platform/http/position.ts";
 import { WorkPauses } from "../platform/runtime/work-pauses.ts";
 import { type BlockNight, type GroupMaster, readGroupBlocks } from "./blocks.ts";
 import * as field from "./fields.ts";
-import { type Asked, exampleOf, type Insight } from "./insight.ts";
+import { type Asked, exampleOf, insight } from "./insight.ts";
 import { type InventoryNight, type InventoryQuestion, readInventory } from "./inventory.ts";
 import { readSettledRooms, type SettledRooms } from "./night-rooms.ts";
 import {
@@ -42,7 +43,7 @@ const ITEM = {
     ...SUM_FIELDS,
   },
   optional: ["roomType"],
-};
+} as const;
 
 /** Reported and rebuilt rooms of a night, of one room type or of all together. */
 export type ReconciledNight = field.ItemBy<(typeof ITEM)["fields"], "roomType">;
@@ -52,14 +53,14 @@ export const NIGHT_ROOM_TYPES_MAX = 10_000;
 
 /** An answer's fields about the night itself. */
 export const NIGHT_FIELDS = {
-  night: field.objectField("All room types of the night together.", {
+  night: field.objectOf("All room types of the night together.", {
     stayDate: field.stayDate,
     ...SUM_FIELDS,
   }),
-  roomTypes: field.listField(
+  roomTypes: field.list(
     "The night by room type, on the first page; empty on others.",
     NIGHT_ROOM_TYPES_MAX,
-    field.component<ReconciledNight>(ITEM.name),
+    schemaOf(ITEM.name) as field.Field<ReconciledNight>,
   ),
 };
 export const NIGHT_EXAMPLE = {
@@ -263,7 +264,7 @@ export function pageOfReconciliation({
   );
 }
 
-export const reconciliation: Insight = {
+export const reconciliation = insight({
   name: "reconciliation",
   operationId: "getReconciliation",
   summary: "Reconcile inventory with reservations",
@@ -274,4 +275,4 @@ export const reconciliation: Insight = {
   page: { name: "ReconciliationPage", description: "A page of nights." },
   position: RECONCILIATION_POSITION,
   answer: pageOfReconciliation,
-};
+});

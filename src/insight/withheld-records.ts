@@ -3,7 +3,7 @@ import { STAY_NIGHTS_MAX } from "#contract/warnings.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
 import { loadRecords, type RecordPointer } from "../query/load-records.ts";
-import { KEY_OF } from "../query/openapi/read-parameters.ts";
+import { keyNameOf } from "../query/openapi/read-parameters.ts";
 import type { Property } from "../query/property.ts";
 import { readReservationVersions, type VersionRow } from "./night-rooms.ts";
 import type { PropertyStatuses } from "./query-context.ts";
@@ -362,7 +362,7 @@ interface ReadRecord extends Pick<WithheldRecord, "key" | "stays" | "sold"> {
 }
 
 function readRecord(of: Sought, record: Json, night: string): ReadRecord {
-  const key = of.key ?? textOf(record[KEY_OF[of.resource].name]);
+  const key = of.key ?? textOf(record[keyNameOf(of.resource)]);
   const isReservation = of.resource === "reservations";
   const staysOf = of.reason === "day-use" ? dayUseOf : readStaysOf;
   return {

@@ -1,6 +1,6 @@
-import { backfillOperations } from "../backfill/backfill-routes.ts";
+import { BACKFILL_ENDPOINTS } from "../backfill/backfill-routes.ts";
 import { BACKFILL_SCHEMAS } from "../backfill/openapi.ts";
-import { CERTIFICATION_OPERATIONS, CERTIFICATION_SCHEMAS } from "../certification/certification-route.ts";
+import { CERTIFICATION_ENDPOINTS } from "../certification/certification-route.ts";
 import { AUTH_PATHS } from "../identity/metadata.ts";
 import { AUTH_OPERATIONS, AUTH_SCHEMAS } from "../identity/openapi/auth-operations.ts";
 import { SCOPES, type Scope } from "../identity/scopes.ts";
@@ -12,11 +12,14 @@ import { ERROR_ANSWERS, ERROR_SCHEMAS } from "../platform/http/openapi/errors.ts
 import { HEADER_PARAMETERS, HEADERS } from "../platform/http/openapi/headers.ts";
 import type { OpenApiDocument, PathItem, SecurityScheme, Server } from "../platform/http/openapi/model.ts";
 import type { DocumentOptions } from "../platform/http/openapi/options.ts";
-import { CHANGE_SCHEMAS, changeOperations } from "../query/openapi/change-operations.ts";
+import { componentsIn } from "../platform/http/openapi/schema.ts";
+import { CHANGE_ENDPOINTS } from "../query/changes/change-routes.ts";
+import { operationsOf } from "../query/endpoint.ts";
+import { CHANGE_SCHEMAS } from "../query/openapi/change-schemas.ts";
 import { READ_SCHEMAS } from "../query/openapi/read-schemas.ts";
-import { readOperations } from "../query/read-routes.ts";
+import { READ_ENDPOINTS } from "../query/read-routes.ts";
 import { WEBHOOK_SCHEMAS } from "../webhooks/openapi.ts";
-import { webhookOperations } from "../webhooks/webhook-routes.ts";
+import { WEBHOOK_ENDPOINTS } from "../webhooks/webhook-routes.ts";
 import { introduction, TAGS } from "./guide.ts";
 import { openAnswers } from "./open-answers.ts";
 import { SERVICE_OPERATIONS, SERVICE_SCHEMAS } from "./service-operations.ts";
@@ -116,12 +119,9 @@ export function describeRelease(options: DocumentOptions): OpenApiDocument {
     paths: mergePaths(
       authOperations,
       dataOperations(options),
-      readOperations(),
-      changeOperations(),
-      backfillOperations(),
+      operationsOf([...READ_ENDPOINTS, ...CHANGE_ENDPOINTS, ...BACKFILL_ENDPOINTS]),
       insightOperations(),
-      webhookOperations(),
-      CERTIFICATION_OPERATIONS,
+      operationsOf([...WEBHOOK_ENDPOINTS, ...CERTIFICATION_ENDPOINTS]),
       SERVICE_OPERATIONS,
     ),
     components: {
@@ -137,7 +137,7 @@ export function describeRelease(options: DocumentOptions): OpenApiDocument {
         ...BACKFILL_SCHEMAS,
         ...INSIGHT_SCHEMAS,
         ...WEBHOOK_SCHEMAS,
-        ...CERTIFICATION_SCHEMAS,
+        ...componentsIn(CERTIFICATION_ENDPOINTS),
         ...ERROR_SCHEMAS,
         ...AUTH_SCHEMAS,
         ...SERVICE_SCHEMAS,

@@ -12,7 +12,7 @@ import {
 } from "../platform/http/position.ts";
 import type { RecordNotice } from "./console/answers.ts";
 import { loadRecords } from "./load-records.ts";
-import { KEY_OF } from "./openapi/read-parameters.ts";
+import { keyNameOf } from "./openapi/read-parameters.ts";
 import { OUTCOME_MESSAGES, type Outcome, outcomeName } from "./outcome.ts";
 
 /**
@@ -113,7 +113,7 @@ export function identityOf(resource: Resource, bytes: Buffer) {
   return {
     clientCode: textOf("clientCode"),
     propertyCode: textOf("propertyCode"),
-    key: textOf(KEY_OF[resource].name),
+    key: textOf(keyNameOf(resource)),
   };
 }
 

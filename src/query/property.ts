@@ -54,6 +54,15 @@ export async function mayRead(
   return false;
 }
 
+/** Throws EmptyRefusal unless the client may read this property. */
+export async function requireRead(
+  context: Pick<ReadContext, "pool">,
+  principal: Principal,
+  codes: PropertyCodes,
+): Promise<void> {
+  if (!(await mayRead(context, principal, codes))) throw lacksGrant(codes.clientCode, codes.propertyCode);
+}
+
 /** Checks token, scope and grant again after a long step. Throws EmptyRefusal. */
 export async function authorizeReadAgain(
   context: ReadContext,
@@ -61,8 +70,7 @@ export async function authorizeReadAgain(
   codes?: PropertyCodes,
 ): Promise<void> {
   const principal = await authorizeAgain(context, request);
-  if (codes !== undefined && !(await mayRead(context, principal, codes)))
-    throw lacksGrant(codes.clientCode, codes.propertyCode);
+  if (codes !== undefined) await requireRead(context, principal, codes);
 }
 
 /** Null if nothing was removed. Payloads are removed by receipt and versions by source time; returns the later one. */

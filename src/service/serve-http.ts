@@ -10,8 +10,8 @@ import type { AddressInfo, Socket } from "node:net";
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import type pg from "pg";
 import { BackfillAdmission } from "../backfill/admission.ts";
-import { registerBackfillRoutes } from "../backfill/backfill-routes.ts";
-import { registerCertificationRoute } from "../certification/certification-route.ts";
+import { BACKFILL_ENDPOINTS } from "../backfill/backfill-routes.ts";
+import { CERTIFICATION_ENDPOINTS } from "../certification/certification-route.ts";
 import { batchWatchOf, tokenWatchOf, waitAfterTooManyBy } from "../certification/note-wire.ts";
 import { WireNotes } from "../certification/wire-notes.ts";
 import { type Config, localAddress } from "../config.ts";
@@ -68,10 +68,11 @@ import type { Stops } from "../platform/runtime/stops.ts";
 import type { Logger } from "../platform/telemetry/log.ts";
 import { type Metrics, type MetricValues, readMetrics } from "../platform/telemetry/metrics.ts";
 import type { Tracer } from "../platform/telemetry/opentelemetry.ts";
+import { extended, registerEndpoints } from "../query/endpoint.ts";
 import { preparePages } from "../query/read-page.ts";
 import { registerReadRoutes } from "../query/read-routes.ts";
 import { AddressRules } from "../webhooks/address-rules.ts";
-import { registerWebhookRoutes } from "../webhooks/webhook-routes.ts";
+import { WEBHOOK_ENDPOINTS } from "../webhooks/webhook-routes.ts";
 import type { HttpContext } from "./http-context.ts";
 import { registerConsole } from "./register-console.ts";
 import type { SharedState } from "./shared-state.ts";
@@ -337,16 +338,23 @@ export async function prepareHttp(parts: HttpParts, stops: Stops): Promise<HttpS
   const requestLog = new RequestLog(context);
   const webhookRules = new AddressRules(config.webhookAllowedNetworks);
   const app = buildApp(context, requestLog, accepts ? new DataEndpoints(context, requestLog) : undefined);
-  if (accepts) registerBackfillRoutes(app, context, "post");
+  if (accepts)
+    registerEndpoints(
+      app,
+      context,
+      BACKFILL_ENDPOINTS.filter(({ method }) => method === "post"),
+    );
   if (roles.has("read")) {
     registerReadRoutes(app, context);
-    registerBackfillRoutes(app, context, "get");
+    registerEndpoints(
+      app,
+      context,
+      BACKFILL_ENDPOINTS.filter(({ method }) => method === "get"),
+    );
     registerInsightRoutes(app, context, partnerAccess(context));
-    registerWebhookRoutes(app, context, {
-      cipher: parts.authenticator.internals.cipher,
-      rules: webhookRules,
-    });
-    registerCertificationRoute(app, context);
+    const { cipher } = parts.authenticator.internals;
+    registerEndpoints(app, extended(context, { cipher, rules: webhookRules }), WEBHOOK_ENDPOINTS);
+    registerEndpoints(app, context, CERTIFICATION_ENDPOINTS);
   }
   registerHealthRoutes(app, context);
   registerMetricsRoute(app, context, config.metricsToken);

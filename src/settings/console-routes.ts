@@ -5,6 +5,7 @@ import { addChange, addQuestion, type Form, type Paging, pagingOf } from "../con
 import { requireInScope } from "../console/guard.ts";
 import type { JsonBody } from "../console/json-body.ts";
 import { ConsoleError } from "../platform/errors/console-registry.ts";
+import { code, pages, required, word } from "../platform/http/parameters.ts";
 import { isKey, type Position, type PositionShape } from "../platform/http/position.ts";
 import { businessDayOf } from "./business-day.ts";
 import { changeSetting } from "./change-setting.ts";
@@ -117,40 +118,44 @@ export function addSettingsRoutes(
   addQuestion(
     scope,
     parts,
-    { permission: "read-data", path: "settings", parameters: ["clientCode", "propertyCode"] },
+    {
+      permission: "read-data",
+      path: "settings",
+      parameters: { clientCode: required(code()), propertyCode: code() },
+    },
     async (asked) => {
-      const { query, operator } = asked;
-      const clientCode = query.requiredCode("clientCode");
-      const propertyCode = query.code("propertyCode") ?? null;
+      const { operator } = asked;
+      const { clientCode, propertyCode = null } = asked.parameters;
       // A client code's settings apply to each of its properties.
       if (propertyCode !== null || !operator.scope.touches(clientCode))
         requireInScope(operator, clientCode, propertyCode);
       return describeSettings(parts, clientCode, propertyCode);
     },
   );
-  const listed = ["clientCode", "by", "limit", "cursor"];
+  const listed = { clientCode: required(code()), by: word("", ["unmapped"], "unmapped"), ...pages() };
   addQuestion(
     scope,
     parts,
     { permission: "read-data", path: "statuses", parameters: listed },
-    async ({ query, operator }) => {
-      const clientCode = query.requiredCode("clientCode");
-      requireInScope(operator, clientCode, null);
-      const paging = pagingOf(parts, "statuses", query, STATUS_POSITION);
-      return describeStatuses(parts, clientCode, { by: query.word("by", ["unmapped"]), paging });
+    async (asked) => {
+      const { clientCode, by } = asked.parameters;
+      requireInScope(asked.operator, clientCode, null);
+      const paging = pagingOf(parts, "statuses", asked, STATUS_POSITION);
+      return describeStatuses(parts, clientCode, { by, paging });
     },
   );
-  const foreseen = ["clientCode", "resource", "status"];
+  const foreseen = {
+    clientCode: required(code()),
+    resource: word("", ["reservations", "groups"], "reservations", "reservations"),
+    status: required(code()),
+  };
   addQuestion(
     scope,
     parts,
     { permission: "change-settings", path: "statuses/foresee", parameters: foreseen },
-    async ({ query, operator }) => {
-      const clientCode = query.requiredCode("clientCode");
-      requireInScope(operator, clientCode, null);
-      const resource = query.word("resource", ["reservations", "groups"]) ?? "reservations";
-      const of = { clientCode, resource, status: query.requiredCode("status") };
-      return previewMapping(parts.context.questions, of);
+    async ({ parameters, operator }) => {
+      requireInScope(operator, parameters.clientCode, null);
+      return previewMapping(parts.context.questions, parameters);
     },
   );
   for (const kind of ["set", "unset"] as const) {

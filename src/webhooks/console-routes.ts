@@ -4,6 +4,7 @@ import type { ConsoleParts } from "../console/console-parts.ts";
 import { addChange, addQuestion, type Form } from "../console/console-routes.ts";
 import { clientsWithin } from "../identity/client-admin.ts";
 import type { OperatorSession } from "../identity/operator-sessions.ts";
+import { code } from "../platform/http/parameters.ts";
 import type { AddressRules } from "./address-rules.ts";
 import {
   addWebhook,
@@ -60,13 +61,9 @@ export function addWebhookRoutes(scope: FastifyInstance, parts: ConsoleParts, ru
   addQuestion(
     scope,
     parts,
-    { permission: "manage-webhooks", path: "webhooks", parameters: ["clientId"] },
-    async ({ query, operator }) => ({
-      items: await listEndpoints(
-        pool,
-        query.code("clientId") ?? null,
-        await clientsWithin(pool, operator.scope),
-      ),
+    { permission: "manage-webhooks", path: "webhooks", parameters: { clientId: code() } },
+    async ({ parameters: { clientId = null }, operator }) => ({
+      items: await listEndpoints(pool, clientId, await clientsWithin(pool, operator.scope)),
     }),
   );
   addQuestion(

@@ -1,16 +1,13 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyReply } from "fastify";
 import type pg from "pg";
-import { authorize } from "../identity/authorize.ts";
-import type { Principal } from "../identity/permissions.ts";
 import { type FormContext, receiveForm } from "../identity/receive-form.ts";
 import type { SecretCipher } from "../platform/crypto/secret-cipher.ts";
 import { ServiceError } from "../platform/errors/registry.ts";
-import { jsonAnswer, jsonContent, tokenOperation } from "../platform/http/openapi/errors.ts";
+import { jsonAnswer, jsonContent } from "../platform/http/openapi/errors.ts";
 import { ratedHeadersOf } from "../platform/http/openapi/headers.ts";
-import type { Operation, PathItem, Schema } from "../platform/http/openapi/model.ts";
-import { pathParameter } from "../platform/http/openapi/schema.ts";
-import { DefinedParameters } from "../query/defined-parameters.ts";
-import { whole } from "../query/openapi/read-parameters.ts";
+import type { Operation, Schema } from "../platform/http/openapi/model.ts";
+import { pathId, whole } from "../platform/http/parameters.ts";
+import { endpointOf } from "../query/endpoint.ts";
 import type { AddressRules } from "./address-rules.ts";
 import {
   addWebhook,
@@ -29,21 +26,27 @@ import { webhookIdOf } from "./message.ts";
 import { WEBHOOK_EXAMPLES, WEBHOOK_SCHEMAS, type WebhookSchema } from "./openapi.ts";
 import { listAttempts, listDeadLetters } from "./queue.ts";
 
-const SCOPE = "webhooks";
 const BASE = "/api/public/v1/webhooks";
 const ATTEMPTS_LISTED_MAX = 500;
 
-const ENDPOINT_PARAMETER = pathParameter("endpointId", "The endpoint's id.", {
+const ENDPOINT_ID = pathId("The endpoint's id.", {
   type: "string",
   format: "uuid",
   maxLength: 36,
   examples: ["0b6f0c1e-6e0d-4c56-9d0e-2f6a7c1b9e55"],
 });
-const LIMIT = whole("limit", "The maximum number of items.", 1, 1000, 100);
+const LIMIT = whole("The maximum number of items.", 1, 1000, 100);
 
 type Form = Readonly<Record<string, unknown>>;
 
-interface Asked {
+/** What the routes of webhooks work with. */
+interface WebhookContext extends FormContext {
+  readonly pool: pg.Pool;
+  readonly cipher: SecretCipher;
+  readonly rules: AddressRules;
+}
+
+interface WebhookAsked {
   readonly admin: WebhookAdmin;
   readonly clientId: string;
   readonly endpointId: string;
@@ -94,7 +97,7 @@ const withWebhookId = <Item extends { messageId: string }>(item: Item) => ({
   webhookId: webhookIdOf(item.messageId),
 });
 
-async function create({ admin, clientId, form, reply }: Asked) {
+async function create({ admin, clientId, form, reply }: WebhookAsked) {
   const { url, events, ...more } = settingsOf(form);
   if (url === undefined || events === undefined) throw new WebhookInputError("url and events are required.");
   const { endpoint, secret } = await addWebhook(admin, clientId, { url, events, ...more });
@@ -102,19 +105,19 @@ async function create({ admin, clientId, form, reply }: Asked) {
   return { ...ownerView(endpoint), secret };
 }
 
-function rotateSecret({ admin, endpointId, form: { overlapSeconds } }: Asked) {
+function rotateSecret({ admin, endpointId, form: { overlapSeconds } }: WebhookAsked) {
   if (overlapSeconds !== undefined && typeof overlapSeconds !== "number")
     throw new WebhookInputError("overlapSeconds must be a number of seconds.");
   return rotateWebhook(admin, endpointId, overlapSeconds);
 }
 
-async function attempts({ admin, clientId, endpointId, limit }: Asked) {
+async function attempts({ admin, clientId, endpointId, limit }: WebhookAsked) {
   await findEndpoint(admin.pool, clientId, endpointId);
   const items = await listAttempts(admin.pool, endpointId, Math.min(limit, ATTEMPTS_LISTED_MAX));
   return { items: items.map(withWebhookId) };
 }
 
-async function deadLetters({ admin, clientId, endpointId, limit }: Asked) {
+async function deadLetters({ admin, clientId, endpointId, limit }: WebhookAsked) {
   await findEndpoint(admin.pool, clientId, endpointId);
   const items = await listDeadLetters(admin.pool, endpointId);
   return { items: items.slice(0, limit).map(withWebhookId) };
@@ -130,7 +133,7 @@ interface Route extends Pick<Operation, "operationId" | "summary" | "description
   /** The schema of a POST body. */
   readonly takes?: WebhookSchema;
   readonly isLimited?: boolean;
-  work(asked: Asked): Promise<object>;
+  work(asked: WebhookAsked): Promise<object>;
 }
 
 const CHANGED = { answer: "WebhookEndpoint", answered: "The changed endpoint." } as const;
@@ -270,47 +273,6 @@ const ROUTES: readonly Route[] = [
   },
 ];
 
-function operationOf({
-  path,
-  status,
-  answer,
-  answered,
-  takes,
-  isLimited,
-  work: _,
-  ...words
-}: Route): Operation {
-  const isOfEndpoint = path !== "";
-  const shown = (name: WebhookSchema) => ({ example: WEBHOOK_EXAMPLES[name] });
-  const headers = ratedHeadersOf("Cache-Control", ...(status === 201 ? (["Location"] as const) : []));
-  const content = takes === undefined ? undefined : jsonContent(takes, shown(takes));
-  const answers = {
-    [status ?? 200]: jsonAnswer(answered, answer, shown(answer), headers),
-    400: "InvalidParameter",
-    ...(isOfEndpoint ? { 404: "WebhookNotFound" as const } : {}),
-    ...(takes === undefined
-      ? {}
-      : ({ 413: "PayloadTooLarge", 415: "UnsupportedMediaType", 422: "InvalidWebhook" } as const)),
-  } as const;
-  return tokenOperation("Webhooks", [SCOPE], answers, {
-    ...words,
-    parameters: [...(isOfEndpoint ? [ENDPOINT_PARAMETER] : []), ...(isLimited ? [LIMIT] : [])],
-    ...(content && {
-      requestBody: { description: "The definition of the endpoint.", required: status === 201, content },
-    }),
-  });
-}
-
-/** The webhook operations of the OpenAPI document. */
-export function webhookOperations(): Record<string, PathItem> {
-  const paths: Record<string, PathItem> = {};
-  for (const route of ROUTES) {
-    const path = BASE + route.path;
-    paths[path] = { ...paths[path], [route.takes === undefined ? "get" : "post"]: operationOf(route) };
-  }
-  return paths;
-}
-
 /** The fields named by a schema, in its order; for a list, of each item. */
 function fieldsBy(name: WebhookSchema, value: object): object {
   const { properties = {} } = WEBHOOK_SCHEMAS[name] as Schema;
@@ -330,33 +292,41 @@ function asServiceError(error: unknown): unknown {
   return error;
 }
 
-/** Adds the webhook routes, for tokens with the scope `webhooks`. */
-export function registerWebhookRoutes(
-  app: FastifyInstance,
-  context: FormContext & { readonly pool: pg.Pool },
-  parts: { readonly cipher: SecretCipher; readonly rules: AddressRules },
-): void {
-  const onRequest = authorize(context, SCOPE);
-  const { pool } = context;
-  for (const { path, status, answer, takes, isLimited, work } of ROUTES) {
-    const fields = takes === undefined ? [] : Object.keys(WEBHOOK_SCHEMAS[takes].properties ?? {});
-    const handler = async (request: FastifyRequest, reply: FastifyReply) => {
-      const { clientId } = request.principal as Principal;
-      const parameters = new DefinedParameters(request, isLimited ? [LIMIT] : []);
+function endpointBy({ path, status, answer, answered, takes, isLimited, work, ...words }: Route) {
+  const isOfEndpoint = path !== "";
+  const shown = (name: WebhookSchema) => ({ example: WEBHOOK_EXAMPLES[name] });
+  const headers = ratedHeadersOf("Cache-Control", ...(status === 201 ? (["Location"] as const) : []));
+  const content = takes === undefined ? undefined : jsonContent(takes, shown(takes));
+  const fields = takes === undefined ? [] : Object.keys(WEBHOOK_SCHEMAS[takes].properties ?? {});
+  return endpointOf<WebhookContext>()({
+    ...words,
+    method: takes === undefined ? "get" : "post",
+    path: BASE + path,
+    tag: "Webhooks",
+    scopes: ["webhooks"],
+    parameters: { ...(isOfEndpoint && { endpointId: ENDPOINT_ID }), ...(isLimited && { limit: LIMIT }) },
+    ...(status && { status }),
+    ...(content && {
+      requestBody: { description: "The definition of the endpoint.", required: status === 201, content },
+    }),
+    answer: jsonAnswer(answered, answer, shown(answer), headers),
+    refusals: {
+      400: "InvalidParameter",
+      ...(isOfEndpoint && { 404: "WebhookNotFound" }),
+      ...(takes && { 413: "PayloadTooLarge", 415: "UnsupportedMediaType", 422: "InvalidWebhook" }),
+    },
+    async work({ context, request, reply, clientId, parameters }) {
       const form = takes === undefined ? {} : await receiveForm(context, request, fields);
-      const { endpointId = "" } = request.params as { endpointId?: string };
-      const admin = { ...parts, pool, clientId, who: `client:${clientId}` };
-      const limit = isLimited ? parameters.givenNumber("limit") : 0;
+      const { pool, cipher, rules } = context;
+      const admin = { pool, cipher, rules, clientId, who: `client:${clientId}` };
+      const { endpointId = "", limit = 0 } = parameters;
       const data = await work({ admin, clientId, endpointId, form, limit, reply }).catch((error: unknown) => {
         throw asServiceError(error);
       });
-      return reply
-        .code(status ?? 200)
-        .header("cache-control", "no-store")
-        .type("application/json; charset=utf-8")
-        .send(JSON.stringify(fieldsBy(answer, data)));
-    };
-    const method = takes === undefined ? "GET" : "POST";
-    app.route({ method, url: `${BASE}${path.replace("{endpointId}", ":endpointId")}`, onRequest, handler });
-  }
+      return fieldsBy(answer, data);
+    },
+  });
 }
+
+/** The webhooks of a client. */
+export const WEBHOOK_ENDPOINTS = ROUTES.map(endpointBy);

@@ -2,6 +2,7 @@ import { tokenOperation } from "../../platform/http/openapi/errors.ts";
 import { ratedHeadersOf } from "../../platform/http/openapi/headers.ts";
 import { type Operation, type PathItem, type Schema, schemaOf } from "../../platform/http/openapi/model.ts";
 import { choice, integer, list, objectOf, orNull, text, time } from "../../platform/http/openapi/schema.ts";
+import { documented } from "../../platform/http/parameters.ts";
 import { NEXT_CURSOR } from "../../query/openapi/read-schemas.ts";
 import { DAY_FIELDS } from "../days-of-answer.ts";
 import { exampleOf, exampleOfFields, type Insight } from "../insight.ts";
@@ -97,7 +98,7 @@ function operationOf(insight: Insight): Operation {
     400: "InvalidQuestion",
     503: "QuestionUnavailable",
   } as const;
-  const words = { operationId, summary, description, parameters };
+  const words = { operationId, summary, description, parameters: documented(parameters) };
   return tokenOperation("Insight", ["insight:read"], answers, words);
 }
 

@@ -16,6 +16,11 @@ export function readInstant(text: string): Instant | undefined {
   return { ms: Date.parse(`${exact.slice(0, 23)}Z`), us: Number(exact.slice(23, 26)) };
 }
 
+/** The instant of a valid text; undefined without one. */
+export function instantIn(text: string | undefined): Instant | undefined {
+  return text === undefined ? undefined : readInstant(text);
+}
+
 /** The next microsecond. */
 export function after({ ms, us }: Instant): Instant {
   return us === 999 ? { ms: ms + 1, us: 0 } : { ms, us: us + 1 };

@@ -1,15 +1,15 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { letterOf, type Resource } from "#contract/resource.ts";
-import { authorize, authorizeAgain, lacksGrant, refuseEmpty } from "../../identity/authorize.ts";
+import { letterOf } from "#contract/resource.ts";
+import { authorizeAgain, lacksGrant } from "../../identity/authorize.ts";
 import type { Principal } from "../../identity/permissions.ts";
 import { ALL_BUCKETS } from "../../ingest/log/part-name.ts";
 import type { Queryable } from "../../platform/db/transaction.ts";
 import { ServiceError } from "../../platform/errors/registry.ts";
+import type { ValuesOf } from "../../platform/http/parameters.ts";
 import { invalidParameter } from "../../platform/http/read-parameters.ts";
 import { Repeat } from "../../platform/runtime/repeat.ts";
 import { currentWaits } from "../../platform/telemetry/log.ts";
-import { DefinedParameters } from "../defined-parameters.ts";
-import { CHANGE_PARAMETERS, CHANGES_PATH } from "../openapi/change-operations.ts";
+import { endpointOf } from "../endpoint.ts";
+import { CHANGE_LINES, CHANGE_PARAMETERS } from "../openapi/change-schemas.ts";
 import { mayRead, type ReadContext } from "../property.ts";
 import { sendPage } from "../read-page.ts";
 import {
@@ -188,15 +188,17 @@ async function* followChanges(
   }
 }
 
-const SCOPE = "read";
+type ChangeParameters = ValuesOf<typeof CHANGE_PARAMETERS>;
 
-function filterOf(parameters: DefinedParameters, { grants }: Principal): ChangeFilter {
-  const resource = parameters.textOf("resource") as Resource | undefined;
+function filterOf(
+  { resource, clientCode, propertyCode }: ChangeParameters,
+  { grants }: Principal,
+): ChangeFilter {
   const filter: ChangeFilter = {
     granted: grants,
     resources: resource === undefined ? undefined : [letterOf(resource)],
-    clientCode: parameters.textOf("clientCode"),
-    propertyCode: parameters.textOf("propertyCode"),
+    clientCode,
+    propertyCode,
   };
   if (filter.propertyCode !== undefined && filter.clientCode === undefined)
     throw invalidParameter("propertyCode requires its clientCode.");
@@ -213,12 +215,11 @@ async function mayAsk(context: ReadContext, principal: Principal, filter: Change
 
 async function startOf(
   context: ReadContext,
-  parameters: DefinedParameters,
+  { cursor, from }: ChangeParameters,
   filter: ChangeFilter,
   cursors: ChangeCursors,
 ): Promise<Positions> {
-  const cursor = parameters.textOf("cursor");
-  const isFromNow = parameters.givenText("from") === "now";
+  const isFromNow = from === "now";
   if (cursor === undefined) return isFromNow ? readChangeEnds(context.pool, bucketsOf(filter)) : BEGINNING;
   if (isFromNow) throw invalidParameter("from=now starts a new feed: omit it with a cursor.");
   const start = cursors.read(cursor);
@@ -228,56 +229,62 @@ async function startOf(
   return start;
 }
 
-async function answer(
-  context: ReadContext,
-  watch: ChangeWatch,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): Promise<FastifyReply> {
-  const { pool } = context;
-  const principal = request.principal as Principal;
-  const parameters = new DefinedParameters(request, CHANGE_PARAMETERS);
-  const filter = filterOf(parameters, principal);
-  if (!(await mayAsk(context, principal, filter)))
-    return refuseEmpty(reply, lacksGrant(filter.clientCode ?? "*", filter.propertyCode ?? "*"));
-  const filters = parameters.filtersWithout("cursor", "from", "limit", "wait");
-  const secret = { key: context.cursorKey, epoch: await readCursorEpoch(pool) };
-  const cursors = new ChangeCursors(secret, { clientId: principal.clientId, filters });
-  const limit = parameters.givenNumber("limit");
-  const filterNow = async () => {
-    const current = await authorizeAgain(context, request);
-    if (!(await mayAsk(context, current, filter)))
-      throw lacksGrant(filter.clientCode ?? "*", filter.propertyCode ?? "*");
-    return { ...filter, granted: current.grants };
-  };
-  const gone = new AbortController();
-  reply.raw.once("close", () => gone.abort());
-  const start = await awaitChanges(pool, watch, {
-    who: principal.clientId,
-    from: await startOf(context, parameters, filter, cursors),
-    limit,
-    waitMs: request.method === "HEAD" ? 0 : parameters.givenNumber("wait") * 1_000,
-    signal: gone.signal,
-    filterNow,
-  });
-  return sendPage<FollowedEnd>(
-    reply,
-    followChanges(pool, start, limit, filterNow, (at) => cursors.write(at)),
-    {
-      head: "",
-      asLines: true,
-      tail: ({ positions, caughtUp }) =>
-        `${JSON.stringify({ type: "cursor", cursor: cursors.write(positions), caughtUp })}\n`,
-      authorizeAgain: async () => void (await filterNow()),
-    },
-  );
+interface ChangeContext extends ReadContext {
+  readonly watch: ChangeWatch;
 }
 
-/** `GET /api/public/v1/changes`: the change feed (docs/changes.md), with the scope `read`. */
-export function registerChangeRoutes(app: FastifyInstance, context: ReadContext): void {
-  const watch = new ChangeWatch(context.pool);
-  app.addHook("preClose", async () => watch.end());
-  app.get(CHANGES_PATH, { onRequest: authorize(context, SCOPE) }, (request, reply) =>
-    answer(context, watch, request, reply),
-  );
-}
+/** `GET /api/public/v1/changes`: the change feed (docs/changes.md). */
+const changeFeed = endpointOf<ChangeContext>()({
+  method: "get",
+  path: "/api/public/v1/changes",
+  tag: "Changes",
+  scopes: ["read"],
+  operationId: "listChanges",
+  summary: "Follow the change feed",
+  description:
+    "Every change of a current record that this client may read, as lines of JSON (NDJSON). Changes of one record come in the order in which they were applied, each exactly once after a cursor. A record that is sent again unchanged, late or twice is no change. The last line has the cursor to continue from.",
+  parameters: CHANGE_PARAMETERS,
+  answer: CHANGE_LINES,
+  refusals: { 400: "InvalidParameter", 410: "CursorGone" },
+  async work({ context, request, reply, principal, clientId, parameters, filtersWithout }) {
+    const { pool, watch } = context;
+    const { limit, wait } = parameters;
+    const filter = filterOf(parameters, principal);
+    const requireGrant = async (current: Principal) => {
+      if (!(await mayAsk(context, current, filter)))
+        throw lacksGrant(filter.clientCode ?? "*", filter.propertyCode ?? "*");
+    };
+    await requireGrant(principal);
+    const filters = filtersWithout("cursor", "from", "limit", "wait");
+    const secret = { key: context.cursorKey, epoch: await readCursorEpoch(pool) };
+    const cursors = new ChangeCursors(secret, { clientId, filters });
+    const filterNow = async () => {
+      const current = await authorizeAgain(context, request);
+      await requireGrant(current);
+      return { ...filter, granted: current.grants };
+    };
+    const gone = new AbortController();
+    reply.raw.once("close", () => gone.abort());
+    const start = await awaitChanges(pool, watch, {
+      who: clientId,
+      from: await startOf(context, parameters, filter, cursors),
+      limit,
+      waitMs: request.method === "HEAD" ? 0 : wait * 1_000,
+      signal: gone.signal,
+      filterNow,
+    });
+    return sendPage<FollowedEnd>(
+      reply,
+      followChanges(pool, start, limit, filterNow, (at) => cursors.write(at)),
+      {
+        head: "",
+        asLines: true,
+        tail: ({ positions, caughtUp }) =>
+          `${JSON.stringify({ type: "cursor", cursor: cursors.write(positions), caughtUp })}\n`,
+        authorizeAgain: async () => void (await filterNow()),
+      },
+    );
+  },
+});
+
+export const CHANGE_ENDPOINTS = [changeFeed];

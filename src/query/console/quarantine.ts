@@ -13,6 +13,7 @@ import { namedStatement } from "../../platform/db/statement.ts";
 import { ConsoleError } from "../../platform/errors/console-registry.ts";
 import { ServiceError } from "../../platform/errors/registry.ts";
 import { type ErrorContext, reportError } from "../../platform/http/error-body.ts";
+import { code, pages, word } from "../../platform/http/parameters.ts";
 import { isUuid } from "../../platform/http/position.ts";
 import { listRecords } from "../list-records.ts";
 import { isNoLongerKept } from "../load-records.ts";
@@ -226,20 +227,22 @@ async function areApplied(pool: pg.Pool, records: readonly ResolvedRecord[]): Pr
  */
 export function addQuarantineRoutes(scope: FastifyInstance, parts: ConsoleParts<DecisionContext>): void {
   const { pool } = parts.context;
-  const listed = ["clientCode", "propertyCode", "resource", "code", "limit", "cursor"];
+  const listed = {
+    clientCode: code(),
+    propertyCode: code(),
+    resource: word("", RESOURCES, "reservations"),
+    code: code(),
+    ...pages(),
+  };
   addQuestion(
     scope,
     parts,
     { permission: "read-data", path: "quarantine", parameters: listed },
-    async ({ query, operator }): Promise<QuarantinePageAnswer> => {
-      const resource = query.word("resource", RESOURCES);
-      const filter = {
-        clientCode: query.code("clientCode"),
-        propertyCode: query.code("propertyCode"),
-        resource: resource && letterOf(resource),
-        code: query.code("code"),
-      };
-      const { limit, start, cursorOf } = pagingOf(parts, "quarantine", query, QUARANTINE_POSITION);
+    async (asked): Promise<QuarantinePageAnswer> => {
+      const { operator } = asked;
+      const { resource, limit: _limit, cursor: _cursor, ...codes } = asked.parameters;
+      const filter = { ...codes, resource: resource && letterOf(resource) };
+      const { limit, start, cursorOf } = pagingOf(parts, "quarantine", asked, QUARANTINE_POSITION);
       const { items, next } = await listQuarantined(pool, filter, operator.scope.keys, start, limit);
       const groups = await groupQuarantine(pool, filter, operator.scope);
       return { items, nextCursor: cursorOf(next), groups };

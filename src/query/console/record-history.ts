@@ -7,8 +7,8 @@ import { addQuestion, pagingOf } from "../../console/console-routes.ts";
 import { requireInScope } from "../../console/guard.ts";
 import { isoOfMicroseconds, microsecondsOf } from "../../ingest/log/part-name.ts";
 import type { Page } from "../../platform/http/answers.ts";
+import { code, pages, required, word } from "../../platform/http/parameters.ts";
 import type { ListPage, PageRange, Position } from "../../platform/http/position.ts";
-import { invalidParameter } from "../../platform/http/read-parameters.ts";
 import { findVersions, HISTORY_POSITION, type HistoryRow, type RecordName } from "../list-records.ts";
 import { isNoLongerKept, loadRecords } from "../load-records.ts";
 import { outcomeName } from "../outcome.ts";
@@ -105,19 +105,22 @@ const VERSIONS_LIMIT_MAX = 50;
 
 /** Adds the route for the versions of one record with their differences. */
 export function addHistoryRoutes(scope: FastifyInstance, parts: ConsoleParts): void {
-  const parameters = ["resource", "clientCode", "propertyCode", "key", "limit", "cursor"];
+  const parameters = {
+    resource: required({ ...word("", RESOURCES, "reservations"), takes: RESOURCES.join(", ") }),
+    clientCode: required(code()),
+    propertyCode: required(code()),
+    key: required(code()),
+    ...pages(),
+  };
   addQuestion(
     scope,
     parts,
     { permission: "read-data", path: "history", parameters },
-    async ({ query, operator }): Promise<Page<VersionItem>> => {
-      const resource = query.word("resource", RESOURCES);
-      if (resource === undefined) throw invalidParameter(`resource takes one of: ${RESOURCES.join(", ")}.`);
-      const clientCode = query.requiredCode("clientCode");
-      const propertyCode = query.requiredCode("propertyCode");
-      const key = query.requiredCode("key");
+    async (asked): Promise<Page<VersionItem>> => {
+      const { operator } = asked;
+      const { resource, clientCode, propertyCode, key } = asked.parameters;
       requireInScope(operator, clientCode, propertyCode);
-      const paging = pagingOf(parts, "history", query, HISTORY_POSITION, VERSIONS_LIMIT_MAX);
+      const paging = pagingOf(parts, "history", asked, HISTORY_POSITION, VERSIONS_LIMIT_MAX);
       const { cursorOf } = paging;
       const { pool } = parts.context;
       const property = await findProperty(pool, clientCode, propertyCode);

@@ -9,8 +9,10 @@ import { bucketOf } from "../../ingest/log/part-name.ts";
 import { namedStatement } from "../../platform/db/statement.ts";
 import { ServiceError } from "../../platform/errors/registry.ts";
 import type { Page } from "../../platform/http/answers.ts";
+import { instantIn } from "../../platform/http/instant.ts";
+import { code, instant, pages, word } from "../../platform/http/parameters.ts";
 import { isUuid, type Position } from "../../platform/http/position.ts";
-import { checkOrder, invalidParameter, type QueryParameters } from "../../platform/http/read-parameters.ts";
+import { checkOrder, invalidParameter } from "../../platform/http/read-parameters.ts";
 import { wholePage } from "../bounded-scan.ts";
 import { findRecordsOf, listRequestRecords, REQUEST_RECORDS_POSITION } from "../list-request-records.ts";
 import {
@@ -148,8 +150,7 @@ export function idPrefixIn(text: string): string | undefined {
   return prefix.length >= ID_PREFIX_CHARACTERS_MIN && isIdPrefix(prefix) ? prefix : undefined;
 }
 
-function idPrefixOf(query: QueryParameters): string | undefined {
-  const text = query.code("id");
+function idPrefixOf(text: string | undefined): string | undefined {
   const prefix = text === undefined ? undefined : idPrefixIn(text);
   if (text !== undefined && prefix === undefined)
     throw invalidParameter(
@@ -158,23 +159,35 @@ function idPrefixOf(query: QueryParameters): string | undefined {
   return prefix;
 }
 
-async function answerList(parts: ConsoleParts, { query, operator }: Asked): Promise<Page<RequestItem>> {
-  const [clientCode, propertyCode] = [query.code("clientCode"), query.code("propertyCode")];
+const SEARCH = {
+  clientCode: code(),
+  propertyCode: code(),
+  clientId: code(),
+  resource: word("", RESOURCES, "reservations"),
+  outcome: word("", OUTCOME_FILTERS, "applied"),
+  from: instant(),
+  to: instant(),
+  id: code(),
+  ...pages(),
+};
+
+async function answerList(parts: ConsoleParts, asked: Asked<typeof SEARCH>): Promise<Page<RequestItem>> {
+  const { operator } = asked;
+  const { clientCode, propertyCode, clientId = null, resource, outcome, from, to, id } = asked.parameters;
   const codes = propertyCode === undefined ? undefined : bothCodes(clientCode, propertyCode);
   const filter = {
     clientCode: codes === undefined ? clientCode : undefined,
-    resource: query.word("resource", RESOURCES),
-    outcome: query.word("outcome", OUTCOME_FILTERS),
-    from: query.instant("from"),
-    to: query.instant("to"),
-    idPrefix: idPrefixOf(query),
+    resource,
+    outcome,
+    from: instantIn(from),
+    to: instantIn(to),
+    idPrefix: idPrefixOf(id),
     property:
       codes === undefined ? undefined : { ...codes, bucket: bucketOf(codes.clientCode, codes.propertyCode) },
   };
-  checkOrder(query.timestamp("from"), query.timestamp("to"));
+  checkOrder(from, to);
   if (codes !== undefined) requireInScope(operator, codes.clientCode, codes.propertyCode);
-  const { limit, start, cursorOf } = pagingOf(parts, "requests", query, REQUEST_POSITION);
-  const clientId = query.code("clientId") ?? null;
+  const { limit, start, cursorOf } = pagingOf(parts, "requests", asked, REQUEST_POSITION);
   const { items, next } = await listRequestsOfAll(
     parts.context.pool,
     operator.scope,
@@ -186,19 +199,26 @@ async function answerList(parts: ConsoleParts, { query, operator }: Asked): Prom
   return { items, nextCursor: cursorOf(next) };
 }
 
-async function requireRequest({ context }: ConsoleParts, { named, operator }: Asked): Promise<RequestItem> {
+async function requireRequest(
+  { context }: ConsoleParts,
+  { named, operator }: Pick<Asked, "named" | "operator">,
+): Promise<RequestItem> {
   const requestId = (named["requestId"] ?? "").toLowerCase();
   const found = isUuid(requestId) ? await findRequest(context.pool, operator.scope, requestId) : undefined;
   if (found !== undefined) return found;
   throw new ServiceError("bellhop.read.RequestNotFound", { message: "No request has this id." });
 }
 
-async function answerOne(parts: ConsoleParts, asked: Asked): Promise<RequestAnswer> {
-  const { query } = asked;
-  const which = query.word("records", ["notable", "all"] as const) ?? "notable";
-  const outcome = query.word("outcome", OUTCOMES);
+const ONE = {
+  records: word("", ["notable", "all"], "all", "notable"),
+  outcome: word("", OUTCOMES, "applied"),
+  ...pages(),
+};
+
+async function answerOne(parts: ConsoleParts, asked: Asked<typeof ONE>): Promise<RequestAnswer> {
+  const { records: which, outcome } = asked.parameters;
   const path = `requests/${asked.named["requestId"]?.toLowerCase()}`;
-  const paging = pagingOf(parts, path, query, REQUEST_RECORDS_POSITION, RECORDS_LIMIT_MAX);
+  const paging = pagingOf(parts, path, asked, REQUEST_RECORDS_POSITION, RECORDS_LIMIT_MAX);
   const { cursorOf } = paging;
   const request = await requireRequest(parts, asked);
   const { pool } = parts.context;
@@ -220,7 +240,10 @@ function noSuchRecord(): ServiceError {
   return new ServiceError("bellhop.read.RequestNotFound", { message });
 }
 
-async function answerRecord(parts: ConsoleParts, asked: Asked): Promise<RecordAnswer> {
+async function answerRecord(
+  parts: ConsoleParts,
+  asked: Pick<Asked, "named" | "operator">,
+): Promise<RecordAnswer> {
   const request = await requireRequest(parts, asked);
   const { pool } = parts.context;
   const { requestId, clientId, resource, receivedAt } = request;
@@ -247,16 +270,13 @@ async function answerRecord(parts: ConsoleParts, asked: Asked): Promise<RecordAn
 
 /** Adds the routes for requests of every client: search, one request with its outcomes, one record verbatim. */
 export function addRequestRoutes(scope: FastifyInstance, parts: ConsoleParts): void {
-  const filters = ["clientCode", "propertyCode", "clientId", "resource", "outcome", "from", "to", "id"];
-  const searched = [...filters, "limit", "cursor"];
-  addQuestion(scope, parts, { permission: "read-data", path: "requests", parameters: searched }, (asked) =>
+  addQuestion(scope, parts, { permission: "read-data", path: "requests", parameters: SEARCH }, (asked) =>
     answerList(parts, asked),
   );
-  const paged = ["records", "outcome", "limit", "cursor"];
   addQuestion(
     scope,
     parts,
-    { permission: "read-data", path: "requests/:requestId", parameters: paged },
+    { permission: "read-data", path: "requests/:requestId", parameters: ONE },
     (asked) => answerOne(parts, asked),
   );
   addQuestion(

@@ -16,8 +16,8 @@ import {
   timestamp,
   uuid,
 } from "../../platform/http/openapi/schema.ts";
+import { CURSOR_PATTERN, EXAMPLE_PAGE_CURSOR } from "../../platform/http/parameters.ts";
 import { OUTCOMES } from "../outcome.ts";
-import { CURSOR_PATTERN, EXAMPLE_PAGE_CURSOR } from "./read-parameters.ts";
 
 export function textOrNull(description: string, charactersMax: number, example: string): Schema {
   return orNull(text(description, charactersMax, example));

@@ -14,7 +14,7 @@ import {
   type Schema,
   schemaOf,
 } from "./model.ts";
-import { count, integer, list, objectOf, text, timestamp } from "./schema.ts";
+import { type AnswerOf, type Component, count, integer, list, objectOf, text, timestamp } from "./schema.ts";
 
 /** Fields of the examples that differ from the registry. */
 const EXAMPLE_DETAILS: Readonly<Partial<Record<ErrorCode, Readonly<Record<string, unknown>>>>> = {
@@ -324,10 +324,10 @@ function openEnum(
   };
 }
 
+export type ErrorAnswerName = keyof typeof ERROR_ANSWERS;
+
 /** References to error responses, by status. */
-export function refusals(
-  names: Readonly<Record<number, keyof typeof ERROR_ANSWERS>>,
-): Record<string, Reference> {
+export function refusals(names: Readonly<Record<number, ErrorAnswerName>>): Record<string, Reference> {
   return Object.fromEntries(Object.entries(names).map(([code, name]) => [code, refTo("responses", name)]));
 }
 
@@ -349,7 +349,7 @@ type Definition = Pick<Operation, "operationId" | "summary" | "description" | "p
 export function tokenOperation(
   tag: string,
   scopes: readonly string[],
-  answers: Readonly<Record<number, Answer | keyof typeof ERROR_ANSWERS>>,
+  answers: Readonly<Record<number, Answer | ErrorAnswerName>>,
   { operationId, summary, description, ...more }: Definition,
 ): Operation {
   const responses = Object.entries(answers).map(([status, answer]) => [
@@ -378,19 +378,23 @@ export function openOperation(
   return { get: { ...words, tags: [tag], security, responses: { ...ANYWHERE, ...refused, ...responses } } };
 }
 
-/** A JSON response with examples. */
-export function jsonAnswer(
+/** A JSON response with examples, of a named schema. */
+export function jsonAnswer<Value = unknown>(
   description: string,
-  schemaName: string,
-  examples: Readonly<Record<string, unknown>>,
+  schema: string | Component<Value>,
+  examples: Readonly<Record<string, NoInfer<Value>>>,
   headers: Answer["headers"] = ratedHeadersOf("Cache-Control"),
-): Answer {
-  return { description, headers: headers ?? {}, content: jsonContent(schemaName, examples) };
+): AnswerOf<Value> {
+  return { description, headers: headers ?? {}, content: jsonContent(schema, examples) };
 }
 
-export function jsonContent(schemaName: string, examples: Readonly<Record<string, unknown>>): Content {
+export function jsonContent<Value = unknown>(
+  schema: string | Component<Value>,
+  examples: Readonly<Record<string, NoInfer<Value>>>,
+): Content {
   const shown = Object.entries(examples).map(([name, value]) => [name, { value }]);
-  return { "application/json": { schema: schemaOf(schemaName), examples: Object.fromEntries(shown) } };
+  const named = typeof schema === "string" ? schemaOf(schema) : schema;
+  return { "application/json": { schema: named, examples: Object.fromEntries(shown) } };
 }
 
 const ERROR_TEXTS = Object.fromEntries(Object.entries(ERRORS).map(([code, { text }]) => [code, text]));

@@ -2,9 +2,8 @@ import { COMPONENT_NAMES } from "#contract/component-schemas.ts";
 import { RESOURCES } from "#contract/resource.ts";
 import { EXAMPLE_REQUEST_ID } from "../../ingest/openapi/data-operations.ts";
 import { EXAMPLE_CLIENT, EXAMPLE_PROPERTY, EXAMPLE_RECORDS } from "../../ingest/openapi/record-examples.ts";
-import { tokenOperation } from "../../platform/http/openapi/errors.ts";
 import { ratedHeadersOf } from "../../platform/http/openapi/headers.ts";
-import { type Parameter, type PathItem, type Schema, schemaOf } from "../../platform/http/openapi/model.ts";
+import { type Schema, schemaOf } from "../../platform/http/openapi/model.ts";
 import {
   choice,
   constant,
@@ -15,9 +14,7 @@ import {
   text,
   timestamp,
 } from "../../platform/http/openapi/schema.ts";
-import { CURSOR_PARAMETER, CURSOR_PATTERN, code, query, whole, wordOf } from "./read-parameters.ts";
-
-export const CHANGES_PATH = "/api/public/v1/changes";
+import { CURSOR_PATTERN, code, cursor, whole, word } from "../../platform/http/parameters.ts";
 
 /** Proxies close a connection that is silent for longer. */
 const WAIT_SECONDS_MAX = 30;
@@ -27,30 +24,19 @@ const LIMIT_MAX = 10_000;
 const EXAMPLE_CURSOR = "t7Hi9Jc7WlhrfHx_QyHQxNNrAtDgNDJj3C9JbQE-sDvPO0IJUCeG";
 const WAITING = "Long polling: the seconds to wait for a change if there is none.";
 
-/** The parameters of the change feed; requests are read by these definitions. */
-export const CHANGE_PARAMETERS: readonly Parameter[] = [
-  {
-    ...CURSOR_PARAMETER,
-    description:
-      "The `cursor` of any line of an earlier response to the same query: the feed continues after that line. Without it the feed starts at `from`. It is opaque.",
-    schema: { ...CURSOR_PARAMETER.schema, examples: [EXAMPLE_CURSOR] },
-  },
-  query("from", "Where the feed starts; not together with a cursor.", {
-    type: "string",
-    enum: ["beginning", "now"],
-    default: "beginning",
-    examples: ["now"],
-  }),
-  whole("limit", "The maximum number of changes in the response.", 1, LIMIT_MAX, LIMIT_DEFAULT),
-  whole("wait", WAITING, 0, WAIT_SECONDS_MAX, 0, 25),
-  wordOf("resource", "Only changes of this kind.", RESOURCES, "reservations"),
-  query("clientCode", "Only changes of this client code.", code(EXAMPLE_CLIENT)),
-  query(
-    "propertyCode",
-    "Only changes of this property; together with its `clientCode`.",
-    code(EXAMPLE_PROPERTY),
+/** The parameters of the change feed. */
+export const CHANGE_PARAMETERS = {
+  cursor: cursor(
+    "The `cursor` of any line of an earlier response to the same query: the feed continues after that line. Without it the feed starts at `from`. It is opaque.",
+    EXAMPLE_CURSOR,
   ),
-];
+  from: word("Where the feed starts; not together with a cursor.", ["beginning", "now"], "now", "beginning"),
+  limit: whole("The maximum number of changes in the response.", 1, LIMIT_MAX, LIMIT_DEFAULT),
+  wait: whole(WAITING, 0, WAIT_SECONDS_MAX, 0, 25),
+  resource: word("Only changes of this kind.", RESOURCES, "reservations"),
+  clientCode: code("Only changes of this client code.", EXAMPLE_CLIENT),
+  propertyCode: code("Only changes of this property; together with its `clientCode`.", EXAMPLE_PROPERTY),
+};
 
 const CURSOR: Schema = text(
   "The feed continues after this line with this cursor.",
@@ -59,7 +45,10 @@ const CURSOR: Schema = text(
   CURSOR_PATTERN,
 );
 
-const describedCode = (description: string, example: string): Schema => ({ ...code(example), description });
+const describedCode = (description: string, example: string): Schema => ({
+  ...code(description, example).schema,
+  description,
+});
 
 const CHANGE: Readonly<Record<string, Schema>> = {
   type: constant("The type of the line.", "change"),
@@ -99,7 +88,8 @@ const EXAMPLE_CHANGE = exampleOf(CHANGE, {
   record: EXAMPLE_RECORDS.reservations,
 });
 
-const LINES = {
+/** The answer of the change feed. */
+export const CHANGE_LINES = {
   description: "Changes, one per line, and a last line with a cursor.",
   headers: ratedHeadersOf("Cache-Control"),
   content: {
@@ -112,15 +102,3 @@ const LINES = {
     },
   },
 };
-
-export function changeOperations(): Record<string, PathItem> {
-  const answers = { 200: LINES, 400: "InvalidParameter", 410: "CursorGone" } as const;
-  const get = tokenOperation("Changes", ["read"], answers, {
-    operationId: "listChanges",
-    summary: "Follow the change feed",
-    description:
-      "Every change of a current record that this client may read, as lines of JSON (NDJSON). Changes of one record come in the order in which they were applied, each exactly once after a cursor. A record that is sent again unchanged, late or twice is no change. The last line has the cursor to continue from.",
-    parameters: CHANGE_PARAMETERS,
-  });
-  return { [CHANGES_PATH]: { get } };
-}
