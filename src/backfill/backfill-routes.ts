@@ -11,6 +11,7 @@ import type { ClientSemaphores } from "../platform/http/client-semaphores.ts";
 import { jsonAnswer, jsonContent } from "../platform/http/openapi/errors.ts";
 import { ratedHeadersOf } from "../platform/http/openapi/headers.ts";
 import { schemaOf } from "../platform/http/openapi/model.ts";
+import type { Component } from "../platform/http/openapi/schema.ts";
 import { pages, pathId, word } from "../platform/http/parameters.ts";
 import { readingFor } from "../platform/http/reader.ts";
 import { type Asked, endpointOf, pagingOf } from "../query/endpoint.ts";
@@ -26,7 +27,7 @@ import {
 } from "./backfill.ts";
 import { abandonBackfill, BackfillRefusal, closeBackfill } from "./close-backfill.ts";
 import { GAP_POSITION, readGaps } from "./gaps.ts";
-import { BACKFILL_EXAMPLES } from "./openapi.ts";
+import { BACKFILL, BACKFILL_EXAMPLES, BACKFILL_PAGE, GAP_PAGE } from "./openapi.ts";
 import {
   type BackfillQueryContext,
   backfillAnswer,
@@ -163,7 +164,7 @@ async function abandon(asked: AskedOne) {
   });
 }
 
-const answerOf = (description: string, schema: string, example: unknown) =>
+const answerOf = <Value>(description: string, schema: string | Component<Value>, example: NoInfer<Value>) =>
   jsonAnswer(description, schema, { answer: example });
 
 function bodyOf(description: string, schema: string, form: unknown, required = false) {
@@ -187,7 +188,7 @@ const listOfBackfills = endpoint({
     state: word("Only backfills in this state.", ["open", "closed", "abandoned"], "open"),
     ...pages(),
   },
-  answer: answerOf("A page of backfills.", "BackfillPage", BACKFILL_EXAMPLES.page),
+  answer: answerOf("A page of backfills.", BACKFILL_PAGE, BACKFILL_EXAMPLES.page),
   async work(asked) {
     const { context, clientId, parameters } = asked;
     const { start, limit, cursorOf } = pagingOf(asked, "backfills", BACKFILL_POSITION);
@@ -207,7 +208,7 @@ const newBackfill = endpoint({
   requestBody: bodyOf("The manifest.", "BackfillManifest", BACKFILL_EXAMPLES.manifest, true),
   status: 201,
   answer: {
-    ...answerOf("The backfill is open.", "Backfill", BACKFILL_EXAMPLES.open),
+    ...answerOf("The backfill is open.", BACKFILL, BACKFILL_EXAMPLES.open),
     headers: ratedHeadersOf("Cache-Control", "Location"),
   },
   refusals: { 400: "InvalidManifest", ...NOT_READ, 429: "TooManyBackfills" },
@@ -222,7 +223,7 @@ const progress = endpoint({
   description:
     "Calculated at the time of the request: batches, outcomes, distinct records, dates covered, and the backlog.",
   parameters: { backfillId: ID },
-  answer: answerOf("The backfill.", "Backfill", BACKFILL_EXAMPLES.open),
+  answer: answerOf("The backfill.", BACKFILL, BACKFILL_EXAMPLES.open),
   refusals: NOT_FOUND,
   work: async (asked) => describe(asked, await find(asked)),
 });
@@ -235,7 +236,7 @@ const gaps = endpoint({
   description:
     "By resource: first missing records, then dates without inventory, then records that were rejected, quarantined or discarded.",
   parameters: { backfillId: ID, ...pages() },
-  answer: answerOf("A page of gaps.", "BackfillGapPage", BACKFILL_EXAMPLES.gaps),
+  answer: answerOf("A page of gaps.", GAP_PAGE, BACKFILL_EXAMPLES.gaps),
   refusals: NOT_FOUND,
   async work(asked) {
     const { start, limit, cursorOf } = pagingOf(
@@ -279,7 +280,7 @@ const closing = endpoint({
     "Writes the closing statement, hashed and signed by this client; the operator signs it afterwards. A 409 means that batches are not applied yet (retry after `Retry-After`) or that data is missing. Closing a closed backfill returns it unchanged.",
   parameters: { backfillId: ID },
   requestBody: bodyOf("Options; the body may be empty.", "BackfillClosing", { acceptGaps: true }),
-  answer: answerOf("The backfill is closed.", "Backfill", BACKFILL_EXAMPLES.closed),
+  answer: answerOf("The backfill is closed.", BACKFILL, BACKFILL_EXAMPLES.closed),
   refusals: { 409: "BackfillNotClosed", ...NOT_FOUND, ...NOT_READ },
   work: close,
 });
@@ -295,7 +296,7 @@ const abandoning = endpoint({
   requestBody: bodyOf("The reason; the body may be empty.", "BackfillAbandoning", {
     why: "opened for the wrong property",
   }),
-  answer: answerOf("The backfill is abandoned.", "Backfill", BACKFILL_EXAMPLES.abandoned),
+  answer: answerOf("The backfill is abandoned.", BACKFILL, BACKFILL_EXAMPLES.abandoned),
   refusals: { 409: "BackfillNotAbandoned", ...NOT_FOUND, ...NOT_READ },
   work: abandon,
 });

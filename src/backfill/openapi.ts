@@ -4,6 +4,8 @@ import { EXAMPLE_CLIENT, EXAMPLE_PROPERTY } from "../ingest/openapi/record-examp
 import { type Schema, schemaOf } from "../platform/http/openapi/model.ts";
 import {
   choice,
+  component,
+  componentsIn,
   count,
   day,
   exampleOf,
@@ -16,19 +18,19 @@ import {
   timestamp,
   uuid,
 } from "../platform/http/openapi/schema.ts";
-import { EXAMPLE_COUNTS, OUTCOME_COUNTS, pageOf, textOrNull } from "../query/openapi/read-schemas.ts";
+import { EXAMPLE_COUNTS, OUTCOME_COUNTS, pageComponent, textOrNull } from "../query/openapi/read-schemas.ts";
 import { manifestSchema, WHY_CHARACTERS_MAX } from "./backfill.ts";
 
 const EXAMPLE_HASH = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
 const EXAMPLE_BACKFILL_ID = "7c9e6679-7425-40de-944b-e07fc1f90ae7";
 
-const timeOrNull = (description: string, example: string): Schema => orNull(time(description, example));
-const countOrNull = (description: string, example: number): Schema => orNull(count(description, example));
+const timeOrNull = (description: string, example: string) => orNull(time(description, example));
+const countOrNull = (description: string, example: number) => orNull(count(description, example));
 const hash = (description: string) => text(description, 64, EXAMPLE_HASH, "^[0-9a-f]{64}$");
-const code = (description: string, example: string): Schema => text(description, 128, example);
-const resource: Schema = choice("The kind of the records.", RESOURCES, "inventories");
+const code = (description: string, example: string) => text(description, 128, example);
+const resource = choice("The kind of the records.", RESOURCES, "inventories");
 
-const ITEM: Readonly<Record<string, Schema>> = {
+const ITEM = {
   backfillId: schemaOf("BackfillId"),
   state: choice(
     "`open`: it accepts batches. `closed`: it has its statement. `abandoned`: its client or the operator ended it without a statement.",
@@ -43,7 +45,7 @@ const ITEM: Readonly<Record<string, Schema>> = {
   statementHash: orNull(hash("SHA-256 of the statement's bytes, in hexadecimal; null until it is closed.")),
 };
 
-const RESOURCE_PROGRESS: Readonly<Record<string, Schema>> = {
+const RESOURCE_PROGRESS = {
   resource,
   from: day("The first date of the manifest.", "2024-07-01"),
   to: day("The last date of the manifest.", "2026-06-30"),
@@ -71,7 +73,7 @@ const RESOURCE_PROGRESS: Readonly<Record<string, Schema>> = {
 
 const { waitingBatches: _waiting, oldestWaitingAt: _oldest, ...RESOURCE_STATED } = RESOURCE_PROGRESS;
 
-const SIGNATURE: Readonly<Record<string, Schema>> = {
+const SIGNATURE = {
   side: choice(
     "Who signed: the partner signs by closing, the operator afterwards.",
     ["partner", "operator"],
@@ -82,7 +84,7 @@ const SIGNATURE: Readonly<Record<string, Schema>> = {
   statementHash: hash("The hash of the statement that was signed."),
 };
 
-const FAILED: Readonly<Record<string, Schema>> = {
+const FAILED = {
   requestId: schemaOf("RequestId"),
   index: count("For a failed record: its index in the batch.", 3),
   key: textOrNull("For a failed record: its key, if it can be read.", 256, "2025-02-30"),
@@ -99,7 +101,14 @@ const FAILED: Readonly<Record<string, Schema>> = {
   ),
 };
 
-const GAP: Readonly<Record<string, Schema>> = {
+const GAP_FIELDS = {
+  expected: count("For records-short: the number in the manifest.", 730),
+  distinct: count("For records-short: the number that was applied.", 728),
+  missing: count("For records-short: the difference.", 2),
+  date: day("For date-missing: the date.", "2025-12-31"),
+};
+
+const GAP = {
   kind: {
     type: "string",
     description: "The kind of gap.",
@@ -114,10 +123,7 @@ const GAP: Readonly<Record<string, Schema>> = {
     },
   },
   resource,
-  expected: count("For records-short: the number in the manifest.", 730),
-  distinct: count("For records-short: the number that was applied.", 728),
-  missing: count("For records-short: the difference.", 2),
-  date: day("For date-missing: the date.", "2025-12-31"),
+  ...GAP_FIELDS,
   ...FAILED,
 };
 
@@ -152,27 +158,54 @@ const RANGE = objectOf("A range of dates, both ends included.", {
   to: day("The last date.", "2025-12-31"),
 });
 
-/** The schemas of backfills. The manifest's also validates it. */
-export const BACKFILL_SCHEMAS: Readonly<Record<string, Schema>> = {
-  BackfillId: uuid("The UUID of a backfill.", EXAMPLE_BACKFILL_ID),
-  BackfillManifest: manifest(),
-  BackfillManifestResource: manifestResource(),
-  BackfillItem: objectOf("A backfill in a list.", ITEM),
-  BackfillPage: pageOf("A page of backfills, newest first.", schemaOf("BackfillItem")),
-  BackfillResourceProgress: objectOf("What was received of one resource.", RESOURCE_PROGRESS),
-  BackfillSignature: objectOf("A signature of a statement.", SIGNATURE),
-  Backfill: objectOf("A backfill and its progress; once closed, the figures of its statement.", {
+export const BACKFILL_PAGE = pageComponent(
+  "BackfillPage",
+  "A page of backfills, newest first.",
+  component("BackfillItem", objectOf("A backfill in a list.", ITEM)),
+);
+
+export const BACKFILL = component(
+  "Backfill",
+  objectOf("A backfill and its progress; once closed, the figures of its statement.", {
     ...ITEM,
-    resources: list("Progress by resource.", RESOURCES.length, schemaOf("BackfillResourceProgress")),
+    resources: list(
+      "Progress by resource.",
+      RESOURCES.length,
+      component(
+        "BackfillResourceProgress",
+        objectOf("What was received of one resource.", RESOURCE_PROGRESS),
+      ),
+    ),
     waitingBatches: count("Batches that are not applied yet."),
     oldestWaitingAt: timeOrNull("When the oldest of those was received.", "2026-06-01T08:30:02.052927Z"),
     lateBatches: count(
       "Batches received after the statement was created; they are applied but not part of it.",
     ),
-    signatures: list("Who has signed the statement.", 2, schemaOf("BackfillSignature")),
+    signatures: list(
+      "Who has signed the statement.",
+      2,
+      component("BackfillSignature", objectOf("A signature of a statement.", SIGNATURE)),
+    ),
   }),
-  BackfillGap: objectOf("A gap: missing or failed data.", GAP, ...Object.keys(GAP).slice(2)),
-  BackfillGapPage: pageOf("A page of gaps, by resource.", schemaOf("BackfillGap")),
+);
+
+const GAP_DETAILS = Object.keys({ ...GAP_FIELDS, ...FAILED }) as (
+  | keyof typeof GAP_FIELDS
+  | keyof typeof FAILED
+)[];
+export const GAP_PAGE = pageComponent(
+  "BackfillGapPage",
+  "A page of gaps, by resource.",
+  component("BackfillGap", objectOf("A gap: missing or failed data.", GAP, ...GAP_DETAILS)),
+);
+
+/** The schemas of backfills. The manifest's also validates it. */
+export const BACKFILL_SCHEMAS: Readonly<Record<string, Schema>> = {
+  BackfillId: uuid("The UUID of a backfill.", EXAMPLE_BACKFILL_ID),
+  BackfillManifest: manifest(),
+  BackfillManifestResource: manifestResource(),
+  ...componentsIn([BACKFILL_PAGE, BACKFILL]),
+  ...componentsIn(GAP_PAGE),
   BackfillClosing: formOf("Options for closing a backfill.", {
     acceptGaps: {
       type: "boolean",
@@ -190,9 +223,9 @@ export const BACKFILL_SCHEMAS: Readonly<Record<string, Schema>> = {
     form: code("The format of the statement.", "bellhop.backfill/1"),
     backfillId: schemaOf("BackfillId"),
     clientId: code("The client that closed it.", "cl_4fJ2"),
-    clientCode: ITEM["clientCode"] ?? {},
-    propertyCode: ITEM["propertyCode"] ?? {},
-    note: ITEM["note"] ?? {},
+    clientCode: ITEM.clientCode,
+    propertyCode: ITEM.propertyCode,
+    note: ITEM.note,
     openedAt: timestamp("When it was opened."),
     closedAt: timestamp("When it was closed."),
     countedTo: { ...schemaOf("RequestId"), description: "Requests up to this id are counted." },
@@ -246,7 +279,7 @@ const EXAMPLE_RESOURCE = {
   datesCovered: 728,
   firstReceivedAt: "2026-06-01T08:30:02.052927Z",
   lastReceivedAt: "2026-06-01T08:30:02.052927Z",
-};
+} as const;
 
 const EXAMPLE_BACKFILL = {
   ...EXAMPLE_ITEM,
@@ -301,4 +334,4 @@ export const BACKFILL_EXAMPLES = {
     nextCursor: null,
   },
   statement: EXAMPLE_STATEMENT,
-};
+} as const;

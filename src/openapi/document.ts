@@ -130,14 +130,15 @@ export function describeRelease(options: DocumentOptions): OpenApiDocument {
       headers: HEADERS,
       responses: { Accepted: ACCEPTED_ANSWER, ...ERROR_ANSWERS },
       schemas: {
-        ...recordSchemas(),
-        ...dataSchemas(options),
-        ...READ_SCHEMAS,
-        ...CHANGE_SCHEMAS,
-        ...BACKFILL_SCHEMAS,
-        ...INSIGHT_SCHEMAS,
-        ...WEBHOOK_SCHEMAS,
-        ...componentsIn(CERTIFICATION_ENDPOINTS),
+        ...componentsIn([CLIENT_ENDPOINTS, INSIGHT_SCHEMAS], {
+          ...recordSchemas(),
+          ...dataSchemas(options),
+          ...READ_SCHEMAS,
+          ...CHANGE_SCHEMAS,
+          ...BACKFILL_SCHEMAS,
+          ...INSIGHT_SCHEMAS,
+          ...WEBHOOK_SCHEMAS,
+        }),
         ...ERROR_SCHEMAS,
         ...AUTH_SCHEMAS,
         ...SERVICE_SCHEMAS,
@@ -145,6 +146,15 @@ export function describeRelease(options: DocumentOptions): OpenApiDocument {
     },
   };
 }
+
+/** Their schemas are in the document by themselves. */
+const CLIENT_ENDPOINTS = [
+  READ_ENDPOINTS,
+  CHANGE_ENDPOINTS,
+  BACKFILL_ENDPOINTS,
+  WEBHOOK_ENDPOINTS,
+  CERTIFICATION_ENDPOINTS,
+];
 
 function mergePaths(...parts: readonly Readonly<Record<string, PathItem>>[]): Record<string, PathItem> {
   const paths: Record<string, PathItem> = {};

@@ -30,6 +30,20 @@ export async function findProperty(
   return (await pool.query<Property>({ ...findPropertyStatement, values })).rows[0];
 }
 
+/** The property in a request's parameters; undefined if it is unknown to Bellhop. Throws EmptyRefusal unless the client may read it. */
+export async function propertyOf({
+  context,
+  principal,
+  parameters: { clientCode, propertyCode },
+}: {
+  readonly context: Pick<ReadContext, "pool">;
+  readonly principal: Principal;
+  readonly parameters: PropertyCodes;
+}): Promise<Property | undefined> {
+  await requireRead(context, principal, { clientCode, propertyCode });
+  return findProperty(context.pool, clientCode, propertyCode);
+}
+
 export type { PropertyCodes };
 
 /** What routes that clients read by work with. */

@@ -24,6 +24,7 @@ import { listRequestRecords, REQUEST_RECORDS_POSITION } from "./list-request-rec
 import { listRequests, REQUEST_POSITION } from "./list-requests.ts";
 import {
   historyParameters,
+  type PROPERTY_PARAMETERS,
   REQUEST_ID_PARAMETER,
   REQUEST_LIST_PARAMETERS,
   recordListParameters,
@@ -39,9 +40,8 @@ import {
 import {
   authorizeReadAgain,
   bothCodes,
-  findProperty,
   type Property,
-  type PropertyCodes,
+  propertyOf,
   type ReadContext,
   readKnownFrom,
   requireRead,
@@ -58,7 +58,6 @@ const endpoint = endpointOf<ReadEndpointContext>();
 const READ = { method: "get", scopes: ["read"] } as const;
 
 interface Listed {
-  readonly codes: PropertyCodes;
   readonly paging: Paging;
   readonly list: (property: Property) => Items;
   /** The resource if the list contains versions that are not current, which retention may have deleted. */
@@ -72,11 +71,11 @@ async function* nothing(): AsyncGenerator<Buffer, Position | null> {
 
 /** Sends a list of one property, which the client must be allowed to read. */
 async function sendList(
-  { context, request, reply, principal }: Omit<Asked<ReadContext>, "parameters">,
-  { codes, paging, list, past }: Listed,
+  asked: Asked<ReadContext, typeof PROPERTY_PARAMETERS>,
+  { paging, list, past }: Listed,
 ) {
-  await requireRead(context, principal, codes);
-  const property = await findProperty(context.pool, codes.clientCode, codes.propertyCode);
+  const { context, request, reply, parameters: codes } = asked;
+  const property = await propertyOf(asked);
   const since = past === undefined ? null : await readKnownFrom(context.pool, codes.clientCode, past);
   const beside = since === null ? "" : `,"knownFrom":${JSON.stringify(since)}`;
   return sendPage(reply, property === undefined ? nothing() : list(property), {
@@ -188,7 +187,7 @@ function listOfRecords(resource: Resource) {
       nextCursor: null,
     }),
     async work(asked) {
-      const { clientCode, propertyCode, key, from, to, status, modifiedSince, asOf } = asked.parameters;
+      const { key, from, to, status, modifiedSince, asOf } = asked.parameters;
       const letter = letterOf(resource);
       const filter: RecordFilter = {
         ...{ resource: letter, key, from, to, status, modifiedSince },
@@ -198,7 +197,6 @@ function listOfRecords(resource: Resource) {
       const paging = pagingOf(asked, path, recordPositionShape(filter));
       const { pool } = asked.context;
       return sendList(asked, {
-        codes: { clientCode, propertyCode },
         paging,
         list: (property) => listRecords(pool, property, filter, paging.start, paging.limit),
         past: asOf === undefined ? undefined : letter,
@@ -223,12 +221,11 @@ function historyOf(resource: Resource) {
       nextCursor: null,
     }),
     async work(asked) {
-      const { clientCode, propertyCode, key } = asked.parameters;
+      const { key } = asked.parameters;
       const paging = pagingOf(asked, path, HISTORY_POSITION);
       const { pool } = asked.context;
       const letter = letterOf(resource);
       return sendList(asked, {
-        codes: { clientCode, propertyCode },
         paging,
         list: (property) => listHistory(pool, property, { resource: letter, key }, paging),
         past: letter,

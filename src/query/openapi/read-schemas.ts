@@ -6,8 +6,10 @@ import { EXAMPLE_CLIENT, EXAMPLE_PROPERTY, EXAMPLE_RECORDS } from "../../ingest/
 import { type Schema, schemaOf } from "../../platform/http/openapi/model.ts";
 import {
   choice,
+  component,
   count,
   exampleOf,
+  type Field,
   list,
   objectOf,
   orNull,
@@ -19,7 +21,7 @@ import {
 import { CURSOR_PATTERN, EXAMPLE_PAGE_CURSOR } from "../../platform/http/parameters.ts";
 import { OUTCOMES } from "../outcome.ts";
 
-export function textOrNull(description: string, charactersMax: number, example: string): Schema {
+export function textOrNull(description: string, charactersMax: number, example: string) {
   return orNull(text(description, charactersMax, example));
 }
 
@@ -95,7 +97,7 @@ const RECORD_OUTCOME: Readonly<Record<string, Schema>> = {
   resolvedAt: timestamp("When a quarantined record was released or discarded.", "2026-06-01T10:00:00.000Z"),
 };
 
-export const NEXT_CURSOR: Schema = orNull(
+export const NEXT_CURSOR = orNull(
   text("The `cursor` of the next page; null at the end.", 2048, EXAMPLE_PAGE_CURSOR, CURSOR_PATTERN),
 );
 
@@ -110,11 +112,16 @@ const VERSION: Readonly<Record<string, Schema>> = {
   outcome: choice("Its outcome when it was applied.", OUTCOMES, "applied", OUTCOME_MEANINGS),
 };
 
-export function pageOf(description: string, items: Schema): Schema {
+export function pageOf<Item>(description: string, items: Field<Item>) {
   return objectOf(description, {
     items: list("The items of this page.", 1000, items),
     nextCursor: NEXT_CURSOR,
   });
+}
+
+/** The named schema of a page. */
+export function pageComponent<Item>(name: string, description: string, item: Field<Item>) {
+  return component(name, pageOf(description, item));
 }
 
 /** Component name of a page of a resource's records. */
@@ -135,7 +142,7 @@ const KNOWN_FROM: Schema = timestamp(
 
 /** A page with `knownFrom`. */
 function pastPageOf(description: string, items: Schema): Schema {
-  const page = pageOf(description, items) as { readonly properties: Readonly<Record<string, Schema>> };
+  const page = pageOf(description, items);
   return { ...page, properties: { ...page.properties, knownFrom: KNOWN_FROM } };
 }
 
