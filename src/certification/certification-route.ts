@@ -4,7 +4,7 @@ import { EXAMPLE_CLIENT, EXAMPLE_PROPERTY } from "../ingest/openapi/record-examp
 import { readFor } from "../platform/db/connection.ts";
 import { ServiceError } from "../platform/errors/registry.ts";
 import { jsonAnswer } from "../platform/http/openapi/errors.ts";
-import { type Schema, schemaOf } from "../platform/http/openapi/model.ts";
+import { schemaOf } from "../platform/http/openapi/model.ts";
 import {
   choice,
   component,

@@ -112,7 +112,7 @@ const VERSION: Readonly<Record<string, Schema>> = {
   outcome: choice("Its outcome when it was applied.", OUTCOMES, "applied", OUTCOME_MEANINGS),
 };
 
-export function pageOf<Item>(description: string, items: Field<Item>) {
+function pageOf<Item>(description: string, items: Field<Item>) {
   return objectOf(description, {
     items: list("The items of this page.", 1000, items),
     nextCursor: NEXT_CURSOR,
