@@ -75,6 +75,8 @@ export interface LogPart {
   readonly rejectedIndexes: ReadonlySet<number>;
   /** The properties that its rejected records name. */
   readonly rejectedOf?: readonly PropertyName[];
+  /** Whether it is of a log writer that yields. */
+  readonly yields?: boolean;
   /** How much of it is done, if it is applied in pieces; it then comes without its body. */
   readonly progress?: PartProgress;
   /** Trace context of the accepting span in hexadecimal digits, if traced. */
@@ -95,6 +97,7 @@ export interface LogRow {
   target_request_id: string | null;
   target_index: number | null;
   rejections: readonly Rejection[] | null;
+  of_yielding?: boolean;
   until_record?: number | null;
   warnings_listed?: number | null;
   trace_context?: string | null;
@@ -121,6 +124,7 @@ export function partOf(row: LogRow): LogPart {
         : { requestId: row.target_request_id, index: row.target_index },
     rejectedIndexes: new Set((row.rejections ?? []).map(({ index }) => index)),
     ...(row.rejections === null ? {} : { rejectedOf: row.rejections.flatMap(nameOf) }),
+    ...(row.of_yielding === true ? { yields: true } : {}),
     ...(row.until_record == null
       ? {}
       : { progress: { untilRecord: row.until_record, warningsListed: row.warnings_listed ?? 0 } }),

@@ -31,6 +31,8 @@ import type { ClusterSession } from "./rebalance.ts";
 export const FIRST_RECORDS = 64;
 /** Decompressed bytes per transaction; the part that exceeds it is the last. Two runs are in memory at a time. */
 const INFLATED_BYTES_TARGET = 8 * 1_048_576;
+/** Of parts that yield, for whose transaction others wait: as many as those of a piece. */
+const YIELDING_BYTES_TARGET = 1_048_576;
 /** A smaller run has probably emptied the backlog, so reading ahead would not pay. */
 const AHEAD_RECORDS_MIN = 1_000;
 
@@ -41,7 +43,7 @@ export interface ParsedRun {
 }
 
 /**
- * Opens and decodes the batches before the first resolution, up to INFLATED_BYTES_TARGET; if the first part is a resolution, only that.
+ * Opens and decodes the batches before the first resolution, up to INFLATED_BYTES_TARGET or YIELDING_BYTES_TARGET; if the first part is a resolution, only that.
  * A part that is applied in pieces is alone in its run.
  */
 export async function readParts(session: ApplySession, parts: readonly LogPart[]): Promise<ParsedRun> {
@@ -50,7 +52,8 @@ export async function readParts(session: ApplySession, parts: readonly LogPart[]
   const pulse = session.startPulse();
   try {
     for (const part of parts) {
-      if (part.kind !== "b" || inflatedBytes >= INFLATED_BYTES_TARGET) break;
+      const bytesMax = part.yields === true ? YIELDING_BYTES_TARGET : INFLATED_BYTES_TARGET;
+      if (part.kind !== "b" || inflatedBytes >= bytesMax) break;
       if (part.progress !== undefined && read.length > 0) break;
       const records = await session.readPart(part);
       inflatedBytes += records.inflatedBytes;

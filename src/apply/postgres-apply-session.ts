@@ -115,6 +115,8 @@ export interface ApplySessionParts {
   readonly watch?: StatementWatch;
   /** Called with the server process id of each new session. */
   connected?(processId: number): void;
+  /** Called for each batch or piece that has been applied, with the rows of the night ledger that its records made. */
+  entered?(clientId: string, records: number, rows: number): void;
 }
 
 /** A failed renewal is retried; until then the previous list applies. */
@@ -131,8 +133,11 @@ class PostgresApplySession extends LeaseStatements implements ApplySession {
   /** Ids of requests whose outcomes have no partition yet. */
   readonly #withoutWindow: string[] = [];
 
-  constructor(client: pg.Client, presenceId: string, { pool, properties }: ApplySessionParts) {
+  readonly #entered: ApplySessionParts["entered"];
+
+  constructor(client: pg.Client, presenceId: string, { pool, properties, entered }: ApplySessionParts) {
     super(client);
+    this.#entered = entered;
     this.#client = client;
     this.presenceId = presenceId;
     this.#properties = properties;
@@ -210,7 +215,12 @@ class PostgresApplySession extends LeaseStatements implements ApplySession {
       parts.map(({ part }) => part),
       async () => {
         await writeRedacted(this.#client, parts);
-        return applyParts(this.#client, parts, counters, this.#memory);
+        const counts = await applyParts(this.#client, parts, counters, this.#memory);
+        const rows = this.#memory.ledger.rowsWritten;
+        for (const { part, records } of parts)
+          if (part.clientId !== undefined)
+            this.#entered?.(part.clientId, records.length, rows.get(part.requestId) ?? 0);
+        return counts;
       },
     );
   }

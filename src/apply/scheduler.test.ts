@@ -99,8 +99,9 @@ it("is large from 256 bookings that are to be applied, and no push of two years 
       { ...of(730), resource: "i" as const },
       { layout: null },
       { layout: null, progress: { untilRecord: 0, warningsListed: 0 } },
+      { layout: null, yields: true },
     ].map((more) => isLarge({ ...part(1, "a"), ...more })),
-    [false, true, false, false, false, true],
+    [false, true, false, false, false, true, true],
   );
 });
 

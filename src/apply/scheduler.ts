@@ -15,10 +15,10 @@ const REST_MS_MAX = 50;
 const RETRY_MS_MAX = 5_000;
 const RETRY_MS_FIRST = 100;
 
-/** Whether a part, or the next piece of it, is slow enough for senders to notice, so that small parts go first. */
-export function isLarge({ resource, layout, rejectedIndexes, progress }: LogPart): boolean {
+/** Whether a part, or the next piece of it, may be slow enough for senders to notice, so that small parts go first. */
+export function isLarge({ resource, layout, rejectedIndexes, progress, yields = false }: LogPart): boolean {
   const records = layout === null ? 0 : recordCountOf(layout);
-  return progress !== undefined || records - rejectedIndexes.size >= LARGE_RECORDS[resource];
+  return yields || progress !== undefined || records - rejectedIndexes.size >= LARGE_RECORDS[resource];
 }
 
 /** The parts before the first large one of each log writer and bucket, and the first large one of all. */

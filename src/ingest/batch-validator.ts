@@ -8,6 +8,7 @@ import type { Violation } from "#contract/violation.ts";
 import { type Principal, permits } from "../identity/permissions.ts";
 import { ERRORS, ServiceError } from "../platform/errors/registry.ts";
 import type { Admitted } from "./data-context.ts";
+import { valuesBeyondUsual } from "./heavy-senders.ts";
 import type { RejectedRecord, Submission, SubmittedRecord } from "./log/submission.ts";
 import type { RedactionList } from "./redact.ts";
 
@@ -53,6 +54,8 @@ export class BatchValidator {
   readonly all = { records: 0, values: 0 };
   /** Records that are invalid, or so far in the future that they will be quarantined. */
   readonly unusable = { records: 0, values: 0 };
+  /** Values of records beyond those of a usual one, in all. */
+  valuesBeyond = 0;
   /** The first record of a property that the client has no grant for; later records are not checked. */
   foreign: ForeignRecord | undefined;
   /** The index of the first record of another property than the backfill's. */
@@ -73,6 +76,7 @@ export class BatchValidator {
   add(record: BatchRecord): void {
     this.all.records += 1;
     this.all.values += record.values;
+    this.valuesBeyond += valuesBeyondUsual(record.values);
     if (this.foreign !== undefined || !this.#isPermitted(record)) return;
     const room = Math.max(1, Math.min(VIOLATIONS_KEPT_MAX, VIOLATIONS_KEPT_OF_BATCH - this.#kept));
     const wanted = Math.max(VIOLATIONS_MAX - this.#listed.length, this.#lenient ? room : 0);

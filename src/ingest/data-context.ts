@@ -6,6 +6,7 @@ import type { Principal } from "../identity/permissions.ts";
 import type { ErrorDetail } from "../platform/errors/registry.ts";
 import type { BodyBudget, BodyLimits } from "../platform/http/receive-body.ts";
 import type { RequestLogContext } from "../platform/http/request-log.ts";
+import type { HeavySenders } from "./heavy-senders.ts";
 import type { Acceptance, AcceptLog } from "./log/accept-log.ts";
 import type { PropertyRegister } from "./log/property-register.ts";
 import type { RedactionListWatch } from "./redact.ts";
@@ -16,6 +17,7 @@ export interface DataContext extends AdmissionContext, RequestLogContext {
   readonly acceptLog: AcceptLog;
   /** See YieldingLog. */
   yieldingLog(): Promise<AcceptLog>;
+  readonly heavySenders: HeavySenders;
   readonly backfills: BackfillGate;
   readonly properties: PropertyRegister;
   /** Redaction of records on arrival. */

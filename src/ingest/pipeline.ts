@@ -339,12 +339,15 @@ async function append(context: DataContext, post: DataPost): Promise<void> {
   const { letter, meter } = post.endpoint;
   const { lenient, correlationId, replyTo, backfillId } = found(parameters);
   const { body, records, rejected } = found(post.kept);
-  const yields = post.backfill !== undefined || records.length >= LARGE_RECORDS || body.length >= LARGE_BYTES;
+  const { clientId } = found(post.principal);
+  const isLarge = records.length >= LARGE_RECORDS || body.length >= LARGE_BYTES;
+  const isHeavy = context.heavySenders.yields(clientId, letter === "i" ? 0 : found(post.batch).valuesBeyond);
+  const yields = post.backfill !== undefined || isLarge || isHeavy;
   const log = yields ? await context.yieldingLog() : context.acceptLog;
   const startedAt = performance.now();
   if (trace) trace.appendAtMs = startedAt;
   const acceptance = await log.append({
-    clientId: found(post.principal).clientId,
+    clientId,
     resource: letter,
     body,
     records,

@@ -5,6 +5,8 @@ import { type LogPart, PropertyDirectory } from "../apply/backlog.ts";
 import { type ApplySessionParts, applySessions } from "../apply/postgres-apply-session.ts";
 import { ServerAppliers } from "../apply/server-appliers.ts";
 import type { Config } from "../config.ts";
+import { createRateLimiter } from "../identity/rate-limiter.ts";
+import { HeavySenders } from "../ingest/heavy-senders.ts";
 import { BUCKET_COUNT } from "../ingest/log/part-name.ts";
 import { registerPayloadKeys } from "../ingest/log/payload-keys.ts";
 import { createSecretCipher } from "../platform/crypto/secret-cipher.ts";
@@ -35,6 +37,8 @@ export interface ApplyOrder {
   readonly writer: number;
   /** Memory of the SharedHints that accepting threads set. */
   readonly hints: SharedArrayBuffer;
+  /** Memory of the rates of clients. */
+  readonly rates: SharedArrayBuffer;
 }
 
 export type ApplyCalls = ThreadCalls & { start(order: ApplyOrder): Promise<void> };
@@ -73,6 +77,7 @@ function startApplier(order: ApplyOrder, { hints, metrics, log, tracer }: ApplyP
   const closePayloads = registerPayloadKeys(pool, cipher);
   const properties = new PropertyDirectory(pool);
   const diskWatch = new DiskWatch(dataDirectory, config.minFreeDiskBytes * LEFT_FREE);
+  const heavySenders = new HeavySenders(createRateLimiter(undefined, order.rates));
   const sessions: ApplySessionParts = {
     clientConfig: connection,
     pool,
@@ -82,6 +87,7 @@ function startApplier(order: ApplyOrder, { hints, metrics, log, tracer }: ApplyP
       // The same priority as the apply threads.
       if (dataDirectory !== undefined) letLowerPriority(processId);
     },
+    entered: (clientId, records, rows) => heavySenders.applied(clientId, records, rows),
   };
   const owner = `${hostname()}/${process.pid}/${writer + 1}`;
   const failed = (error: unknown) => {

@@ -23,6 +23,7 @@ import { readSandbox } from "../identity/local-clients.ts";
 import { createRateLimiter } from "../identity/rate-limiter.ts";
 import { registerAuthRoutes } from "../identity/routes.ts";
 import { DATA_ROUTES, DataEndpoints } from "../ingest/data-endpoints.ts";
+import { HeavySenders } from "../ingest/heavy-senders.ts";
 import { AcceptLog, YieldingLog } from "../ingest/log/accept-log.ts";
 import type { CurrentKey } from "../ingest/log/log-writer-session.ts";
 import { BUCKET_COUNT, RequestIdStamp } from "../ingest/log/part-name.ts";
@@ -479,6 +480,7 @@ function createContext(
     read: new SharedCounter(shared.nodes.read),
   };
   const leaving = new SharedCounter(shared.leaving);
+  const rateLimiter = createRateLimiter(undefined, shared.rates);
   const wireNotes = openWireNotes(parts);
   return {
     pool,
@@ -491,7 +493,8 @@ function createContext(
     slowRequestMs: config.slowRequestMs,
     authenticator,
     cursorKey,
-    rateLimiter: createRateLimiter(undefined, shared.rates),
+    rateLimiter,
+    heavySenders: new HeavySenders(rateLimiter),
     get acceptLog() {
       if (acceptLog === undefined) throw new Error("This node lacks the role accept.");
       return acceptLog;

@@ -54,6 +54,9 @@ export class NightLedger {
   readonly #dimensions = new Dimensions();
   /** Whether a bucket has released copies; few do. */
   readonly #hasReleases = new Map<number, boolean>();
+  /** Rows entered in this transaction and in the last one, by the request that they count from. */
+  #rows = new Map<string, number>();
+  #lastRows: ReadonlyMap<string, number> = new Map();
 
   /** `client` has the state schema on its search path. */
   constructor(client: pg.ClientBase) {
@@ -108,8 +111,11 @@ export class NightLedger {
     await this.#load(deltas);
     const entered: Entered = { deltas: [], nights: [], blocks: [], compact: new Map() };
     for (const delta of deltas) {
+      const before = entered.deltas.length + entered.nights.length + entered.blocks.length;
       if (delta.of.resource === "r") this.#addReservation(entered, delta);
       else this.#addBlocks(entered.blocks, delta);
+      const rows = entered.deltas.length + entered.nights.length + entered.blocks.length - before;
+      this.#rows.set(delta.countsFrom, (this.#rows.get(delta.countsFrom) ?? 0) + rows);
     }
     // ledger_delta has an array column, which cannot be written on Citus.
     const write = (await takesArrays(this.#client)) ? writeDeltas : writeAsEntries;
@@ -119,12 +125,20 @@ export class NightLedger {
     return entered.compact;
   }
 
+  /** The number of rows entered in the transaction that was last written, by the request that they count from. */
+  get rowsWritten(): ReadonlyMap<string, number> {
+    return this.#lastRows;
+  }
+
   /** Writes the dimensions that are new in this transaction. */
   async write(): Promise<void> {
+    this.#lastRows = this.#rows;
+    this.#rows = new Map();
     await this.#dimensions.write(this.#client);
   }
 
   forget(): void {
+    this.#rows = new Map();
     this.#dimensions.forget();
     this.#hasReleases.clear();
   }

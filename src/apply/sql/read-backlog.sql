@@ -7,6 +7,7 @@
 with pending as (
   select
     part.*,
+    log_writer.yields as of_yielding,
     sum(part.records_now) over receipt - part.records_now as records_before,
     sum(part.bytes_now) over receipt - part.bytes_now as bytes_before,
     bool_and(part.yields) over () as all_yield
@@ -39,7 +40,7 @@ select
   log.bucket, log.log_writer_id::text as log_writer_id, log.request_id, log.kind, log.resource, log.client_id, log.received_at,
   log.record_count, log.target_request_id, log.target_index, log.rejections, log.backfill_id,
   encode(log.trace_context, 'hex') as trace_context, log.layout, case when not pending.in_pieces then log.body end as body,
-  done.until_record, done.warnings_listed
+  pending.of_yielding, done.until_record, done.warnings_listed
 from pending
 join bellhop.accept_log as log using (bucket, log_writer_id, request_id)
 left join lateral (
