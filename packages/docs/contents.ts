@@ -123,6 +123,7 @@ const SECTIONS: readonly {
       ["docs/deployment.md", "Deployment"],
       ["docs/configuration.md", "Configuration"],
       ["docs/operations.md", "Operations"],
+      ["docs/incidents.md", "Incidents"],
       ["docs/operators.md", "Operator accounts"],
       ["docs/telemetry.md", "Telemetry"],
       ["docs/scale.md", "Capacity and scaling"],

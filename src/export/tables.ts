@@ -147,7 +147,7 @@ const openVersions: Table["open"] = (_client, pool, { bucket }) => {
 };
 
 /**
- * Adds rows of properties and keys that are made of facts. A row that has none (`isWhole`) is read by itself, in the page's snapshot, since
+ * Adds rows of properties and keys that are made of facts. A row that has none (`isWhole`) is read alone, in the page's snapshot, since
  * its facts may be too long for a page.
  */
 function rowsOfFacts(

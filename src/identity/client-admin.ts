@@ -51,7 +51,7 @@ const PUT_SECRET = namedStatement(
 );
 const LIST_WITHIN = namedStatement(
   "list-clients-within",
-  // Only clients with a grant of one of the client codes are looked at, so that its cost does not depend on other tenants'.
+  // It reads only clients with a grant of one of the client codes, so that its cost does not depend on other tenants'.
   `select client_id as "clientId" from bellhop.client_grant
   where client_id in (
     select client_id from bellhop.client_grant

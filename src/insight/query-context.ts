@@ -18,7 +18,7 @@ const readStatuses = namedStatement(
   order by status
   limit $3`,
 );
-/** A hotel has some tens. Each is looked at in one piece of the thread's time, and sent to the statements of an answer. */
+/** A hotel has some tens. The thread reads all in one piece, and sends them to the statements of an answer. */
 const STATUSES_MAX = 20_000;
 
 /** The current mapping of the statuses of a property's reservations and groups. */
