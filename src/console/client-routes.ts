@@ -254,7 +254,7 @@ async function listAudit(
   const isWhole = who === undefined && what === undefined && scope.keys === null;
   const count = isWhole ? limit + 1 : EXAMINED_MAX;
   const clients = await clientsWithin(pool, scope);
-  const operators = (await listOperators(pool, scope)).map(({ name }) => name);
+  const operators = scope.isEverything ? null : (await listOperators(pool, scope)).map(({ name }) => name);
   const { rows } = await pool.query<AuditRow>({
     ...LIST_AUDIT,
     values: [clientId, who, ...(start ?? NEWEST), count, scope.keys, clients, operators, what, from, to],

@@ -52,6 +52,7 @@ const DISABLE = namedStatement(
   set disabled_at = case when $2 then coalesce(disabled_at, clock_timestamp()) end
   where name = $1`,
 );
+const HAS_ANY = namedStatement("has-any-operator", `select exists (select from bellhop.operator) as found`);
 const HAS_OPERATORS = namedStatement(
   "has-operators",
   `select exists (select from bellhop.operator where disabled_at is null) as found`,
@@ -69,8 +70,9 @@ export interface OperatorAdmin {
 }
 
 const OPERATORS_LISTED_MAX = 1_000;
-/** How many an admin of some properties may have within them, so that they cannot fill the list of an admin of all. */
+/** How many an admin of some properties may have within them, and of how many grants each, because the list of an admin of all has them. */
 const OPERATORS_OF_SCOPE_MAX = 200;
+const GRANTS_OF_SCOPE_MAX = 100;
 const NAME_SHAPE = /^[a-z0-9][a-z0-9._-]{0,63}$/;
 
 /** Whether the text has the form of an operator's name. */
@@ -101,7 +103,7 @@ export async function createOperator(
     password !== undefined || email !== null,
     "An operator needs a password, or an email address at the OpenID Connect provider.",
   );
-  const isFirst = (await listOperators(admin.pool)).length === 0;
+  const isFirst = (await admin.pool.query<{ found: boolean }>(HAS_ANY)).rows[0]?.found === false;
   const role = rights.role ?? (isFirst ? "admin" : undefined);
   demand(role !== undefined, `Name the operator's role: ${ROLES.join(", ")}.`);
   const grants = checkOperatorGrants(rights.grants ?? (isFirst ? [EVERYTHING] : []));
@@ -182,6 +184,10 @@ export async function changeOperator(
     demand(
       grants === undefined || scope.coversOperator(grants),
       `You can grant only your own properties: ${scope.grants.join(", ")}.`,
+    );
+    demand(
+      scope.isEverything || (grants?.length ?? 0) <= GRANTS_OF_SCOPE_MAX,
+      `At most ${GRANTS_OF_SCOPE_MAX} grants: use CLIENTCODE/*, or ask an admin of all properties.`,
     );
     const isFull = async () => (await listOperators(client, scope)).length >= OPERATORS_OF_SCOPE_MAX;
     demand(

@@ -36,6 +36,13 @@ test("operators of one client code keep no others out of a list, and are bounded
   const refused = await create("more@grand.example");
   assert.equal(refused.status, 422, refused.text);
   assert.match(refused.text, /Your properties have 200 operators/);
+  const grants = Array.from({ length: 101 }, (_, at) => `GRAND/P${at}`);
+  const many = await grand.post("operators/last/set", { grants });
+  assert.equal(many.status, 422, many.text);
+  assert.match(many.text, /At most 100 grants/);
+  assert.equal((await grand.post("operators/last/set", { grants: grants.slice(1) })).status, 200);
+  const boss = await logInAsNew(service, "boss");
+  assert.equal((await boss.post("operators/last/set", { grants })).status, 200);
   await plant(198, 2_000);
   const { items } = await acme.read<Listed>("operators");
   assert.deepEqual(
