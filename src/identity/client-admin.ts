@@ -268,6 +268,8 @@ function columnsOf(settings: ClientSettings): unknown[] {
  */
 const CLIENTS_OF_CODE_MAX = 1_000;
 const GRANTS_OF_CODE_MAX = 20_000;
+/** What they can add at once: 20,000 take a second, in which no token is revoked and no other client changed. */
+const GRANTS_ADDED_MAX = 2_000;
 
 /** Writes only what differs. Throws AuthInputError if an operator of some properties adds too many. */
 async function changeGrants(
@@ -283,8 +285,13 @@ async function changeGrants(
   if (removed.length > 0)
     await connection.query({ ...DELETE_GRANTS, values: [clientId, ...codesOf(removed)] });
   if (added.length === 0) return;
+  const isLimited = scope !== undefined && !scope.isEverything;
+  demand(
+    !isLimited || added.length <= GRANTS_ADDED_MAX,
+    `At most ${GRANTS_ADDED_MAX} grants at once; CLIENTCODE/* grants every property of a client code.`,
+  );
   await connection.query({ ...INSERT_GRANTS, values: [clientId, ...codesOf(added)] });
-  if (scope === undefined || scope.isEverything) return;
+  if (!isLimited) return;
   const codes = [...new Set(added.map((grant) => grant.clientCode))];
   const bounds = [GRANTS_OF_CODE_MAX, CLIENTS_OF_CODE_MAX];
   const { rows } = await connection.query<{ clientCode: string }>({
@@ -316,6 +323,8 @@ const NAME_CHARACTERS_MAX = 200;
 const GRANTS_MAX = 20_000;
 
 const ORIGINS_MAX = 100;
+/** A host name has at most 253. Nodes cache the origins of clients, too. */
+const ORIGIN_CHARACTERS_MAX = 300;
 
 const REQUEST_RATE_MAX = 100_000;
 
@@ -357,7 +366,9 @@ function checkClientSettings(settings: ClientSettings, scope: Scope | undefined)
   demand(replyToOrigins.length <= ORIGINS_MAX, `A client can have at most ${ORIGINS_MAX} origins.`);
   for (const origin of replyToOrigins)
     demand(
-      /^https?:/.test(origin) && URL.parse(origin)?.origin === origin,
+      origin.length <= ORIGIN_CHARACTERS_MAX &&
+        /^https?:/.test(origin) &&
+        URL.parse(origin)?.origin === origin,
       `"${origin}" is not an origin: write it like https://partner.example, without a path.`,
     );
   return { ...settings, scopes: SCOPES.filter((scope) => scopes.includes(scope)), replyToOrigins, nulls };

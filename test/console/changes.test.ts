@@ -146,6 +146,7 @@ describe("clients", () => {
       [{ requestRate: "7" }, /whole number/],
       [{ admin: true }, /"admin" is not known/],
       [{ replyToOrigins: ["https://a.example/path"] }, /not an origin/],
+      [{ replyToOrigins: [`https://${"a.".repeat(150)}example`] }, /not an origin/],
       [{ secretExpiresSeconds: 5 }, /must be 1 hour to 730 days/],
       [{ grants: [{ clientCode: "A" }] }, /clientCode, propertyCode/],
     ];
