@@ -72,6 +72,12 @@ const SECTIONS: readonly {
     rest: "docs/guides/*.md",
   },
   {
+    title: "PMS mappings",
+    audience: "integrate",
+    entries: [["docs/mappings/README.md", "Overview", "docs/mappings"]],
+    rest: "docs/mappings/*.md",
+  },
+  {
     title: "Reference",
     audience: "integrate",
     entries: [

@@ -17,7 +17,7 @@ after(() => service.stop());
 
 /** A reservation as Spring's ObjectMapper writes a class with every field of the contract: null for each unset field. */
 const BY_JACKSON =
-  '{"clientCode":"ACME","propertyCode":"LON01","reservationId":"R-1","lastModifiedDateTime":"2026-05-01T10:00:00Z","status":"CONFIRMED",' +
+  '{"clientCode":"ACME","propertyCode":"LON01","reservationId":"R-1","lastModifiedDateTime":"2026-02-01T10:00:00Z","status":"CONFIRMED",' +
   '"correlationId":null,"bookingDateTime":null,"channel":null,"sourceBookingCode":null,"groupCode":null,"numberOfRooms":null,"multiReservationId":null,"shareId":null,' +
   '"primarySharer":null,"sharers":null,"cancellationDateTime":null,"cancellationReason":null,"lastBookedPropertyCode":null,"profiles":null,' +
   '"stayRevenue":null,"roomStays":[{"arrivalDate":"2026-07-14","departureDate":"2026-07-16","roomTypeCode":"DLX","roomNumber":null,' +

@@ -58,7 +58,7 @@ async function read(text: string | Buffer, said?: Resource): Promise<unknown[]> 
 }
 
 const RESERVATION = "clientCode,propertyCode,reservationId,lastModifiedDateTime,status";
-const VALUES = "ACME,LIS01,R-1,2026-05-01T10:00:00Z,CONFIRMED";
+const VALUES = "ACME,LIS01,R-1,2026-02-01T10:00:00Z,CONFIRMED";
 const STAY = "roomStays.arrivalDate,roomStays.departureDate,roomStays.roomTypeCode";
 const AUGUST = "2026-08-03,2026-08-05,DLX";
 
@@ -90,7 +90,7 @@ test("dotted names fill the stays, a repeated name the next item, a number that 
   assert.deepEqual(await read(`${header}\n${row}\n${VALUES.replace("R-1", "R-2")},,,,${AUGUST},,,,,,,\n`), [
     {
       ...{ clientCode: "ACME", propertyCode: "LIS01", reservationId: "R-1" },
-      ...{ lastModifiedDateTime: "2026-05-01T10:00:00Z", status: "CONFIRMED" },
+      ...{ lastModifiedDateTime: "2026-02-01T10:00:00Z", status: "CONFIRMED" },
       roomStays: [
         { arrivalDate: "2026-08-03", departureDate: "2026-08-05", roomTypeCode: "DLX" },
         {
@@ -104,7 +104,7 @@ test("dotted names fill the stays, a repeated name the next item, a number that 
     },
     {
       ...{ clientCode: "ACME", propertyCode: "LIS01", reservationId: "R-2" },
-      ...{ lastModifiedDateTime: "2026-05-01T10:00:00Z", status: "CONFIRMED" },
+      ...{ lastModifiedDateTime: "2026-02-01T10:00:00Z", status: "CONFIRMED" },
       roomStays: [{ arrivalDate: "2026-08-03", departureDate: "2026-08-05", roomTypeCode: "DLX" }],
     },
   ]);
@@ -114,7 +114,7 @@ test("rows with one key and source time are one record, also sent: inventory by 
   const header =
     "clientCode,propertyCode,occupancyDate,createDateTime,roomTypeInventories.roomTypeCode,roomTypeInventories.roomTypeCapacity,roomTypeInventories.roomsSold";
   const row = (date: string, type: string, sold: number) =>
-    `ACME,LIS01,${date},2026-05-01T10:00:00Z,${type},40,${sold}`;
+    `ACME,LIS01,${date},2026-02-01T10:00:00Z,${type},40,${sold}`;
   const rows = [row("2026-08-03", "DLX", 7), row("2026-08-03", "STD", 9), row("2026-08-04", "DLX", 8)];
   const { code, out } = await command("send", await file("nights.csv", [header, ...rows, ""].join("\n")));
   assert.equal(code, 0, out);
