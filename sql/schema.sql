@@ -1351,6 +1351,36 @@ AS $function$select
         on facts.bucket = record.bucket and facts.property_id = record.property_id and facts.key = record.key
         and facts.source_time = record.facts_source_time and facts.content_hash = record.content_hash 
       cross join lateral (
+        select coalesce(max(nights), 0) <= 1100 and coalesce(sum(nights), 0) <= 11000 as is_counted,
+          count(*) filter (where nights > 0) as stays
+        from (
+          select greatest(departure_date - arrival_date, 0) as nights
+          from unnest(facts.arrival_date, facts.departure_date) as sent (arrival_date, departure_date)
+        ) as stay
+      ) as size
+      cross join lateral (
+        select coalesce(sum(within.changes), 0) <= 2 * (size.stays + coalesce(max(posted.days), 0)) + 50 as leaves_rates
+        from (
+          select day, count(*) over () as days, lag(day) over dates is distinct from day - 1 as begins,
+            lead(day) over dates is distinct from day + 1 as ends
+          from (
+            select sent.revenue_date as day
+            from unnest(
+              case when cardinality(facts.arrival_date) > 1 and cardinality(facts.revenue_date) > 1 then facts.revenue_date end,
+              facts.net_room_revenue
+            ) as sent (revenue_date, net_room_revenue)
+            where sent.revenue_date is not null and sent.net_room_revenue is not null
+            group by sent.revenue_date
+          ) as reported
+          window dates as (order by day)
+        ) as posted
+        cross join lateral (
+          select count(*) filter (where posted.begins and stay.arrival_date < posted.day and posted.day < stay.departure_date)
+            + count(*) filter (where posted.ends and stay.arrival_date <= posted.day and posted.day + 1 < stay.departure_date) as changes
+          from unnest(facts.arrival_date, facts.departure_date) as stay (arrival_date, departure_date)
+        ) as within
+      ) as revenue
+      cross join lateral (
         select case when part.number = 1 then stay.arrival_date else facts.arrival_date[1] end as arrival_date, case when part.number = 1 then stay.departure_date else facts.departure_date[1] end as departure_date, case when part.number = 1 then stay.room_type_code else facts.room_type_code[1] end as room_type_code, case when part.number = 1 then stay.booked_room_type_code else facts.booked_room_type_code[1] end as booked_room_type_code, case when part.number = 1 then stay.market_segment_code else facts.market_segment_code[1] end as market_segment_code, case when part.number = 1 then stay.group_block_code else facts.group_block_code[1] end as group_block_code, case when part.number = 1 then stay.source_booking_code else facts.source_booking_code[1] end as source_booking_code, case when part.number = 1 then stay.currency_code else facts.currency_code[1] end as currency_code, case when part.number = 1 then stay.rate_code else facts.rate_code[1] end as rate_code,
           coalesce(stay.stay_number, 1) as stay_number, coalesce(stay.rooms, 0) as rooms,
           case when part.number = 1 then 'dayUse' else 'outsideStay' end as cause,
@@ -1363,7 +1393,7 @@ AS $function$select
             case when stay.turn = 1 and not is_night then day.net_room_revenue end as net_room_revenue,
             case
               when day.net_room_revenue is not null then case when stay.turn = 1 and not is_night then day.net_room_revenue end
-              when stay.rooms > 0 then rate.rate_value * stay.rooms
+              when stay.rooms > 0 and revenue.leaves_rates then rate.rate_value * stay.rooms
             end as room_revenue
           from (
             select counted.*, case
@@ -1408,7 +1438,9 @@ AS $function$select
           ) as rate on true
         ) as stay on part.number = 1
         left join lateral (
-          select day.revenue_date, day.net_room_revenue
+          select *
+          from (
+          select day.revenue_date, day.net_room_revenue, count(*) over () as dates
           from (
             select sent.revenue_date, sum(sent.net_room_revenue) as net_room_revenue
           from unnest(facts.revenue_date, facts.net_room_revenue) as sent (revenue_date, net_room_revenue)
@@ -1421,10 +1453,12 @@ AS $function$select
               or day.revenue_date > stay.arrival_date and day.revenue_date < stay.departure_date
           ) as covered
           where day.net_room_revenue <> 0 and covered.stays = 0
+          ) as beyond
+          where beyond.dates <= 1100
         ) as outside on part.number = 2
         where stay.stay_number is not null or outside.revenue_date is not null
       ) as extra
-      where extra.rooms > 0 or extra.room_revenue is not null$function$;
+      where size.is_counted and (extra.rooms > 0 or extra.room_revenue is not null)$function$;
 CREATE OR REPLACE FUNCTION analytics.room_stay_as_of(instant timestamp with time zone, clock analytics.clock DEFAULT 'source'::analytics.clock, of_client_code text DEFAULT NULL::text, of_property_code text DEFAULT NULL::text)
  RETURNS SETOF analytics.room_stay
  LANGUAGE sql
@@ -1547,13 +1581,13 @@ AS $function$select
         night.net_total_revenue,
         night.gross_total_revenue,
         night.rooms,
-        greatest(night.number_of_adults, 0)::bigint * night.rooms as adults,
-        greatest(night.number_of_children, 0)::bigint * night.rooms as children,
+        least(greatest(night.number_of_adults, 0)::bigint * night.rooms, 2147483647) as adults,
+        least(greatest(night.number_of_children, 0)::bigint * night.rooms, 2147483647) as children,
         case
           when night.has_daily_revenue then case when night.rooms > 0 or night.net_room_revenue <> 0 then night.net_room_revenue end
-          when night.rooms > 0 then night.rate_value * night.rooms
+          when night.rooms > 0 and revenue.leaves_rates then night.rate_value * night.rooms
         end as room_revenue,
-        case when night.rooms > 0 then night.gross_rate_value * night.rooms end as gross_room_revenue,
+        case when night.rooms > 0 and revenue.leaves_rates then night.gross_rate_value * night.rooms end as gross_room_revenue,
         record.source_time,
         analytics.received_at_of(record.request_id) as received_at
       from analytics.stored_property as property
@@ -1576,6 +1610,36 @@ AS $function$select
       join analytics.stored_reservation_version as facts
         on facts.bucket = record.bucket and facts.property_id = record.property_id and facts.key = record.key
         and facts.source_time = record.facts_source_time and facts.content_hash = record.content_hash 
+      cross join lateral (
+        select coalesce(max(nights), 0) <= 1100 and coalesce(sum(nights), 0) <= 11000 as is_counted,
+          count(*) filter (where nights > 0) as stays
+        from (
+          select greatest(departure_date - arrival_date, 0) as nights
+          from unnest(facts.arrival_date, facts.departure_date) as sent (arrival_date, departure_date)
+        ) as stay
+      ) as size
+      cross join lateral (
+        select coalesce(sum(within.changes), 0) <= 2 * (size.stays + coalesce(max(posted.days), 0)) + 50 as leaves_rates
+        from (
+          select day, count(*) over () as days, lag(day) over dates is distinct from day - 1 as begins,
+            lead(day) over dates is distinct from day + 1 as ends
+          from (
+            select sent.revenue_date as day
+            from unnest(
+              case when cardinality(facts.arrival_date) > 1 and cardinality(facts.revenue_date) > 1 then facts.revenue_date end,
+              facts.net_room_revenue
+            ) as sent (revenue_date, net_room_revenue)
+            where sent.revenue_date is not null and sent.net_room_revenue is not null
+            group by sent.revenue_date
+          ) as reported
+          window dates as (order by day)
+        ) as posted
+        cross join lateral (
+          select count(*) filter (where posted.begins and stay.arrival_date < posted.day and posted.day < stay.departure_date)
+            + count(*) filter (where posted.ends and stay.arrival_date <= posted.day and posted.day + 1 < stay.departure_date) as changes
+          from unnest(facts.arrival_date, facts.departure_date) as stay (arrival_date, departure_date)
+        ) as within
+      ) as revenue
       cross join lateral (
         -- All of one reservation's nights at once, so that dates meet their revenue in a hash join.
         select stay_date.*, rate.rate_value, rate.gross_rate_value, day.net_room_revenue is not null as has_daily_revenue,
@@ -1608,7 +1672,9 @@ AS $function$select
               ) > 1 as is_repeat
             from unnest(facts.arrival_date, facts.departure_date, facts.room_type_code, facts.booked_room_type_code, facts.market_segment_code, facts.group_block_code, facts.source_booking_code, facts.number_of_adults, facts.number_of_children, facts.currency_code, facts.rate_code) with ordinality as unnested (arrival_date, departure_date, room_type_code, booked_room_type_code, market_segment_code, group_block_code, source_booking_code, number_of_adults, number_of_children, currency_code, rate_code, place)
           ) as stay
-          cross join lateral generate_series(0, stay.departure_date - stay.arrival_date - 1) as nights (passed)
+          cross join lateral generate_series(
+            0, case when size.is_counted then stay.departure_date - stay.arrival_date - 1 end
+          ) as nights (passed)
         ) as stay_date
         left join (
           select sent.revenue_date, sum(sent.net_room_revenue) as net_room_revenue, sum(sent.net_food_revenue) as net_food_revenue, sum(sent.net_beverage_revenue) as net_beverage_revenue, sum(sent.net_other_revenue) as net_other_revenue, sum(sent.net_ticket_price) as net_ticket_price, sum(sent.ticket_price) as ticket_price, sum(sent.net_total_revenue) as net_total_revenue, sum(sent.gross_total_revenue) as gross_total_revenue
@@ -1828,6 +1894,26 @@ create view analytics.revenue_without_night as
    FROM analytics.stored_property property
      JOIN analytics.stored_current record ON record.bucket = property.bucket AND record.property_id = property.property_id AND record.resource = 'r'::"char"
      JOIN analytics.stored_reservation_version facts ON facts.bucket = record.bucket AND facts.property_id = record.property_id AND facts.key = record.key AND facts.source_time = record.facts_source_time AND facts.content_hash = record.content_hash
+     CROSS JOIN LATERAL ( SELECT COALESCE(max(stay.nights), 0) <= 1100 AND COALESCE(sum(stay.nights), 0::bigint) <= 11000 AS is_counted,
+            count(*) FILTER (WHERE stay.nights > 0) AS stays
+           FROM ( SELECT GREATEST(sent.departure_date - sent.arrival_date, 0) AS nights
+                   FROM UNNEST(facts.arrival_date, facts.departure_date) sent(arrival_date, departure_date)) stay) size
+     CROSS JOIN LATERAL ( SELECT COALESCE(sum(within.changes), 0::numeric) <= (2 * (size.stays + COALESCE(max(posted.days), 0::bigint)) + 50)::numeric AS leaves_rates
+           FROM ( SELECT reported.day,
+                    count(*) OVER () AS days,
+                    lag(reported.day) OVER dates IS DISTINCT FROM (reported.day - 1) AS begins,
+                    lead(reported.day) OVER dates IS DISTINCT FROM (reported.day + 1) AS ends
+                   FROM ( SELECT sent.revenue_date AS day
+                           FROM UNNEST(
+                                CASE
+                                    WHEN cardinality(facts.arrival_date) > 1 AND cardinality(facts.revenue_date) > 1 THEN facts.revenue_date
+                                    ELSE NULL::date[]
+                                END, facts.net_room_revenue) sent(revenue_date, net_room_revenue)
+                          WHERE sent.revenue_date IS NOT NULL AND sent.net_room_revenue IS NOT NULL
+                          GROUP BY sent.revenue_date) reported
+                  WINDOW dates AS (ORDER BY reported.day)) posted
+             CROSS JOIN LATERAL ( SELECT count(*) FILTER (WHERE posted.begins AND stay.arrival_date < posted.day AND posted.day < stay.departure_date) + count(*) FILTER (WHERE posted.ends AND stay.arrival_date <= posted.day AND (posted.day + 1) < stay.departure_date) AS changes
+                   FROM UNNEST(facts.arrival_date, facts.departure_date) stay(arrival_date, departure_date)) within) revenue
      CROSS JOIN LATERAL ( SELECT
                 CASE
                     WHEN part.number = 1 THEN stay.arrival_date
@@ -1896,7 +1982,7 @@ create view analytics.revenue_without_night as
                                 WHEN stay_1.turn = 1 AND NOT other.is_night THEN day.net_room_revenue
                                 ELSE NULL::numeric
                             END
-                            WHEN stay_1.rooms > 0 THEN rate.rate_value * stay_1.rooms::numeric
+                            WHEN stay_1.rooms > 0 AND revenue.leaves_rates THEN rate.rate_value * stay_1.rooms::numeric
                             ELSE NULL::numeric
                         END AS room_revenue
                    FROM ( SELECT counted.arrival_date,
@@ -1959,18 +2045,23 @@ ELSE 1
                           WHERE sent.stay_index = (stay_1.stay_number - 1) AND stay_1.arrival_date >= COALESCE(sent.start_date, '-infinity'::date) AND stay_1.arrival_date <= COALESCE(sent.end_date, 'infinity'::date)
                           ORDER BY sent.place DESC
                          LIMIT 1) rate ON true) stay ON part.number = 1
-             LEFT JOIN LATERAL ( SELECT day.revenue_date,
-                    day.net_room_revenue
-                   FROM ( SELECT sent.revenue_date,
-                            sum(sent.net_room_revenue) AS net_room_revenue
-                           FROM UNNEST(facts.revenue_date, facts.net_room_revenue) sent(revenue_date, net_room_revenue)
-                          GROUP BY sent.revenue_date) day
-                     CROSS JOIN LATERAL ( SELECT count(*) AS stays
-                           FROM UNNEST(facts.arrival_date, facts.departure_date) stay_1(arrival_date, departure_date)
-                          WHERE day.revenue_date = stay_1.arrival_date OR day.revenue_date > stay_1.arrival_date AND day.revenue_date < stay_1.departure_date) covered
-                  WHERE day.net_room_revenue <> 0::numeric AND covered.stays = 0) outside ON part.number = 2
+             LEFT JOIN LATERAL ( SELECT beyond.revenue_date,
+                    beyond.net_room_revenue,
+                    beyond.dates
+                   FROM ( SELECT day.revenue_date,
+                            day.net_room_revenue,
+                            count(*) OVER () AS dates
+                           FROM ( SELECT sent.revenue_date,
+                                    sum(sent.net_room_revenue) AS net_room_revenue
+                                   FROM UNNEST(facts.revenue_date, facts.net_room_revenue) sent(revenue_date, net_room_revenue)
+                                  GROUP BY sent.revenue_date) day
+                             CROSS JOIN LATERAL ( SELECT count(*) AS stays
+                                   FROM UNNEST(facts.arrival_date, facts.departure_date) stay_1(arrival_date, departure_date)
+                                  WHERE day.revenue_date = stay_1.arrival_date OR day.revenue_date > stay_1.arrival_date AND day.revenue_date < stay_1.departure_date) covered
+                          WHERE day.net_room_revenue <> 0::numeric AND covered.stays = 0) beyond
+                  WHERE beyond.dates <= 1100) outside ON part.number = 2
           WHERE stay.stay_number IS NOT NULL OR outside.revenue_date IS NOT NULL) extra
-  WHERE extra.rooms > 0 OR extra.room_revenue IS NOT NULL;
+  WHERE size.is_counted AND (extra.rooms > 0 OR extra.room_revenue IS NOT NULL);
 create view analytics.room_stay as
  SELECT property.client_code,
     property.property_code,
@@ -2063,19 +2154,19 @@ create view analytics.stay_night as
     night.net_total_revenue,
     night.gross_total_revenue,
     night.rooms,
-    GREATEST(night.number_of_adults, 0)::bigint * night.rooms AS adults,
-    GREATEST(night.number_of_children, 0)::bigint * night.rooms AS children,
+    LEAST(GREATEST(night.number_of_adults, 0)::bigint * night.rooms, 2147483647::bigint) AS adults,
+    LEAST(GREATEST(night.number_of_children, 0)::bigint * night.rooms, 2147483647::bigint) AS children,
         CASE
             WHEN night.has_daily_revenue THEN
             CASE
                 WHEN night.rooms > 0 OR night.net_room_revenue <> 0::numeric THEN night.net_room_revenue
                 ELSE NULL::numeric
             END
-            WHEN night.rooms > 0 THEN night.rate_value * night.rooms::numeric
+            WHEN night.rooms > 0 AND revenue.leaves_rates THEN night.rate_value * night.rooms::numeric
             ELSE NULL::numeric
         END AS room_revenue,
         CASE
-            WHEN night.rooms > 0 THEN night.gross_rate_value * night.rooms::numeric
+            WHEN night.rooms > 0 AND revenue.leaves_rates THEN night.gross_rate_value * night.rooms::numeric
             ELSE NULL::numeric
         END AS gross_room_revenue,
     record.source_time,
@@ -2083,6 +2174,26 @@ create view analytics.stay_night as
    FROM analytics.stored_property property
      JOIN analytics.stored_current record ON record.bucket = property.bucket AND record.property_id = property.property_id AND record.resource = 'r'::"char"
      JOIN analytics.stored_reservation_version facts ON facts.bucket = record.bucket AND facts.property_id = record.property_id AND facts.key = record.key AND facts.source_time = record.facts_source_time AND facts.content_hash = record.content_hash
+     CROSS JOIN LATERAL ( SELECT COALESCE(max(stay.nights), 0) <= 1100 AND COALESCE(sum(stay.nights), 0::bigint) <= 11000 AS is_counted,
+            count(*) FILTER (WHERE stay.nights > 0) AS stays
+           FROM ( SELECT GREATEST(sent.departure_date - sent.arrival_date, 0) AS nights
+                   FROM UNNEST(facts.arrival_date, facts.departure_date) sent(arrival_date, departure_date)) stay) size
+     CROSS JOIN LATERAL ( SELECT COALESCE(sum(within.changes), 0::numeric) <= (2 * (size.stays + COALESCE(max(posted.days), 0::bigint)) + 50)::numeric AS leaves_rates
+           FROM ( SELECT reported.day,
+                    count(*) OVER () AS days,
+                    lag(reported.day) OVER dates IS DISTINCT FROM (reported.day - 1) AS begins,
+                    lead(reported.day) OVER dates IS DISTINCT FROM (reported.day + 1) AS ends
+                   FROM ( SELECT sent.revenue_date AS day
+                           FROM UNNEST(
+                                CASE
+                                    WHEN cardinality(facts.arrival_date) > 1 AND cardinality(facts.revenue_date) > 1 THEN facts.revenue_date
+                                    ELSE NULL::date[]
+                                END, facts.net_room_revenue) sent(revenue_date, net_room_revenue)
+                          WHERE sent.revenue_date IS NOT NULL AND sent.net_room_revenue IS NOT NULL
+                          GROUP BY sent.revenue_date) reported
+                  WINDOW dates AS (ORDER BY reported.day)) posted
+             CROSS JOIN LATERAL ( SELECT count(*) FILTER (WHERE posted.begins AND stay.arrival_date < posted.day AND posted.day < stay.departure_date) + count(*) FILTER (WHERE posted.ends AND stay.arrival_date <= posted.day AND (posted.day + 1) < stay.departure_date) AS changes
+                   FROM UNNEST(facts.arrival_date, facts.departure_date) stay(arrival_date, departure_date)) within) revenue
      CROSS JOIN LATERAL ( SELECT stay_date.arrival_date,
             stay_date.departure_date,
             stay_date.room_type_code,
@@ -2173,7 +2284,11 @@ create view analytics.stay_night as
                             unnested.place::integer AS stay_number,
                             row_number() OVER (PARTITION BY unnested.arrival_date, unnested.departure_date, unnested.room_type_code, unnested.booked_room_type_code, unnested.market_segment_code, unnested.group_block_code, unnested.rate_code, unnested.currency_code, (GREATEST(unnested.number_of_adults, 0)), (GREATEST(unnested.number_of_children, 0)) ORDER BY unnested.place) > 1 AS is_repeat
                            FROM UNNEST(facts.arrival_date, facts.departure_date, facts.room_type_code, facts.booked_room_type_code, facts.market_segment_code, facts.group_block_code, facts.source_booking_code, facts.number_of_adults, facts.number_of_children, facts.currency_code, facts.rate_code) WITH ORDINALITY unnested(arrival_date, departure_date, room_type_code, booked_room_type_code, market_segment_code, group_block_code, source_booking_code, number_of_adults, number_of_children, currency_code, rate_code, place)) stay
-                     CROSS JOIN LATERAL generate_series(0, stay.departure_date - stay.arrival_date - 1) nights(passed)) stay_date
+                     CROSS JOIN LATERAL generate_series(0,
+                        CASE
+                            WHEN size.is_counted THEN stay.departure_date - stay.arrival_date - 1
+                            ELSE NULL::integer
+                        END) nights(passed)) stay_date
              LEFT JOIN ( SELECT sent.revenue_date,
                     sum(sent.net_room_revenue) AS net_room_revenue,
                     sum(sent.net_food_revenue) AS net_food_revenue,

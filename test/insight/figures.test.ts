@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { addDays } from "#contract/dates.ts";
 import { insightItems } from "../support/insight-fixture.ts";
 import { apply, group, inventory, reservation } from "../support/read-fixture.ts";
 import { startTestService, type TestService } from "../support/service.ts";
@@ -18,6 +19,69 @@ test("random sets of shares, overlapping stays, day use and cancellations are wh
   const problems = await runFigureSets(service, { sets: 120, seed: SEED });
   assert.deepEqual(problems.slice(0, 3), []);
   assert.deepEqual(await ledgerProblems(service.pool), []);
+});
+
+test("reservations beyond the limits of insight have no nights in views either, and those that change too often no rates", async () => {
+  const stay = (arrivalDate: string, departureDate: string, rateValue = "100") => ({
+    arrivalDate,
+    departureDate,
+    roomTypeCode: "DLX",
+    currencyCode: "EUR",
+    numberOfAdults: 2_000_000_000,
+    rates: [{ rateValue, grossRateValue: "120" }],
+  });
+  const datesOf = (count: number, every: number) =>
+    Array.from({ length: count }, (_, at) => ({
+      occupancyDate: addDays("2030-01-01", at * every),
+      netRoomRevenue: 10,
+    }));
+  const year = stay("2030-01-01", "2031-01-01");
+  const of = (id: string, roomStays: readonly object[], days: readonly object[] = [], more: object = {}) => ({
+    ...reservation(id, "2026-06-01T10:00:00Z", more),
+    propertyCode: "LIMITS",
+    roomStays,
+    stayRevenue: { daily: days },
+  });
+  await apply(service, "reservations", [
+    of("millennia", [stay("0001-01-01", "9999-12-31")], datesOf(3, 1)),
+    of(
+      "long",
+      [stay("2030-01-01", addDays("2030-01-01", 1_101)), stay("2040-01-01", "2040-01-01")],
+      datesOf(3, 1),
+    ),
+    of("longest", [stay("2030-01-01", addDays("2030-01-01", 1_100)), year], datesOf(3, 1)),
+    of(
+      "many",
+      Array.from({ length: 11 }, () => stay("2030-01-01", addDays("2030-01-01", 1_001))),
+    ),
+    of("outside", [stay("2029-01-01", "2029-01-03")], datesOf(1_101, 1)),
+    of("outside-less", [stay("2029-01-01", "2029-01-03")], datesOf(1_100, 1)),
+    of(
+      "changing",
+      [year, stay("2030-01-01", "2031-01-01", "90"), year, stay("2030-06-01", "2030-06-01")],
+      datesOf(120, 3),
+    ),
+    of("changing-less", [year, stay("2030-01-01", "2031-01-01", "90")], datesOf(29, 3)),
+    of("changing-least", [year, stay("2030-01-01", "2031-01-01", "90")], datesOf(28, 3)),
+    of("guests", [stay("2030-01-01", "2030-01-02")], [], { numberOfRooms: 3 }),
+  ]);
+  assert.deepEqual(await ledgerProblems(service.pool), []);
+  const { rows } = await service.pool.query<{ id: string; nights: number; rated: number }>(
+    `select reservation_id as id, count(*)::integer as nights, count(gross_room_revenue)::integer as rated
+    from analytics.stay_night where property_code = 'LIMITS' group by 1 order by 1`,
+  );
+  assert.deepEqual(
+    rows.map(({ id, nights, rated }) => [id, nights, rated > 0]),
+    [
+      ["changing", 1_095, false],
+      ["changing-least", 730, true],
+      ["changing-less", 730, false],
+      ["guests", 1, true],
+      ["longest", 1_465, true],
+      ["outside", 2, true],
+      ["outside-less", 2, true],
+    ],
+  );
 });
 
 const NIGHT = "2026-12-01";

@@ -1,5 +1,5 @@
 /** Changes that any reservation may have, besides two for each of its stays and each of its days of revenue. */
-const CHANGES_OF_ANY = 50;
+export const CHANGES_OF_ANY = 50;
 
 /** The first of ascending numbers that is above a limit, as an index. */
 function placeAbove(ascending: readonly number[], limit: number): number {

@@ -1,6 +1,8 @@
 import { type FactColumn, factColumnsOf } from "#contract/fact-columns.ts";
 import type { SqlType } from "#contract/field-kinds.ts";
 import type { Resource } from "#contract/resource.ts";
+import { CHANGES_OF_ANY } from "#contract/revenue-changes.ts";
+import { RESERVATION_NIGHTS_MAX, STAY_NIGHTS_MAX } from "#contract/warnings.ts";
 import type { ViewColumn } from "./stored-versions.ts";
 
 /** `sql` is over `property`, `record` (the version that counts), `facts` (that with its facts), and what `from` adds. */
@@ -93,11 +95,47 @@ const IS_REPEAT = `row_number() over (
                 order by unnested.place
               ) > 1 as is_repeat`;
 
+/**
+ * What insight counts of a reservation (docs/contract.md#size-limits-of-insight), as the ledger does: `size.is_counted`, whether anything;
+ * `revenue.leaves_rates`, whether rates (`changesTooOften`).
+ */
+const LIMITS = `cross join lateral (
+        select coalesce(max(nights), 0) <= ${STAY_NIGHTS_MAX} and coalesce(sum(nights), 0) <= ${RESERVATION_NIGHTS_MAX} as is_counted,
+          count(*) filter (where nights > 0) as stays
+        from (
+          select greatest(departure_date - arrival_date, 0) as nights
+          from unnest(facts.arrival_date, facts.departure_date) as sent (arrival_date, departure_date)
+        ) as stay
+      ) as size
+      cross join lateral (
+        select coalesce(sum(within.changes), 0) <= 2 * (size.stays + coalesce(max(posted.days), 0)) + ${CHANGES_OF_ANY} as leaves_rates
+        from (
+          select day, count(*) over () as days, lag(day) over dates is distinct from day - 1 as begins,
+            lead(day) over dates is distinct from day + 1 as ends
+          from (
+            select sent.revenue_date as day
+            from unnest(
+              case when cardinality(facts.arrival_date) > 1 and cardinality(facts.revenue_date) > 1 then facts.revenue_date end,
+              facts.net_room_revenue
+            ) as sent (revenue_date, net_room_revenue)
+            where sent.revenue_date is not null and sent.net_room_revenue is not null
+            group by sent.revenue_date
+          ) as reported
+          window dates as (order by day)
+        ) as posted
+        cross join lateral (
+          select count(*) filter (where posted.begins and stay.arrival_date < posted.day and posted.day < stay.departure_date)
+            + count(*) filter (where posted.ends and stay.arrival_date <= posted.day and posted.day + 1 < stay.departure_date) as changes
+          from unnest(facts.arrival_date, facts.departure_date) as stay (arrival_date, departure_date)
+        ) as within
+      ) as revenue`;
+
 /** A date that a record lists more than once has the sum of its amounts. */
 const daySum = ({ name, type }: FactColumn) =>
   `${type === "numeric" || type === "integer" ? "sum" : "min"}(sent.${name}) as ${name}`;
 
-const STAY_NIGHTS = `cross join lateral (
+const STAY_NIGHTS = `${LIMITS}
+      cross join lateral (
         -- All of one reservation's nights at once, so that dates meet their revenue in a hash join.
         select stay_date.*, ${list(RATE_VALUES, "rate.")}, day.net_room_revenue is not null as has_daily_revenue,
           ${DAY_VALUES.map(({ name }) => `case when turn = 1 then day.${name} end as ${name}`).join(",\n          ")},
@@ -113,7 +151,9 @@ const STAY_NIGHTS = `cross join lateral (
               ${IS_REPEAT}
             from ${rowsOf(STAY, "unnested")}
           ) as stay
-          cross join lateral generate_series(0, stay.departure_date - stay.arrival_date - 1) as nights (passed)
+          cross join lateral generate_series(
+            0, case when size.is_counted then stay.departure_date - stay.arrival_date - 1 end
+          ) as nights (passed)
         ) as stay_date
         left join (
           select sent.revenue_date, ${DAY_VALUES.map(daySum).join(", ")}
@@ -142,7 +182,8 @@ const DAY_USE = [
 const DAY_USE_GUESTS = STAY.filter(({ name }) => ["number_of_adults", "number_of_children"].includes(name));
 
 /** Part 1: day-use stays. Part 2: dates with revenue outside the stays. Neither a union nor `exists`: Citus pushes down none of table functions. */
-const REVENUE_WITHOUT_NIGHT = `cross join lateral (
+const REVENUE_WITHOUT_NIGHT = `${LIMITS}
+      cross join lateral (
         select ${DAY_USE.map(({ name }) => `case when part.number = 1 then stay.${name} else facts.${name}[1] end as ${name}`).join(", ")},
           coalesce(stay.stay_number, 1) as stay_number, coalesce(stay.rooms, 0) as rooms,
           case when part.number = 1 then 'dayUse' else 'outsideStay' end as cause,
@@ -155,7 +196,7 @@ const REVENUE_WITHOUT_NIGHT = `cross join lateral (
             case when stay.turn = 1 and not is_night then day.net_room_revenue end as net_room_revenue,
             case
               when day.net_room_revenue is not null then case when stay.turn = 1 and not is_night then day.net_room_revenue end
-              when stay.rooms > 0 then rate.rate_value * stay.rooms
+              when stay.rooms > 0 and revenue.leaves_rates then rate.rate_value * stay.rooms
             end as room_revenue
           from (
             select counted.*, ${ROOMS} as rooms
@@ -189,7 +230,9 @@ const REVENUE_WITHOUT_NIGHT = `cross join lateral (
           ) as rate on true
         ) as stay on part.number = 1
         left join lateral (
-          select day.revenue_date, day.net_room_revenue
+          select *
+          from (
+          select day.revenue_date, day.net_room_revenue, count(*) over () as dates
           from (
             ${ROOM_REVENUE_OF_DAYS}
           ) as day
@@ -200,10 +243,16 @@ const REVENUE_WITHOUT_NIGHT = `cross join lateral (
               or day.revenue_date > stay.arrival_date and day.revenue_date < stay.departure_date
           ) as covered
           where day.net_room_revenue <> 0 and covered.stays = 0
+          ) as beyond
+          where beyond.dates <= ${STAY_NIGHTS_MAX}
         ) as outside on part.number = 2
         where stay.stay_number is not null or outside.revenue_date is not null
       ) as extra
-      where extra.rooms > 0 or extra.room_revenue is not null`;
+      where size.is_counted and (extra.rooms > 0 or extra.room_revenue is not null)`;
+
+/** Guests in the rooms of a stay on a night, at most as many as the ledger holds. */
+const guestsOf = (guests: "adults" | "children") =>
+  `least(greatest(night.number_of_${guests}, 0)::bigint * night.rooms, 2147483647)`;
 
 const itemsOf = (facts: Facts, as: string) =>
   `cross join lateral unnest(${list(facts, "facts.")}) as ${as} (${list(facts)})`;
@@ -286,32 +335,22 @@ export const RELATIONS: readonly Relation[] = [
         "the rooms that the stay has on the night ([rooms of a reservation](figures.md#rooms-of-a-reservation))",
         "night.rooms",
       ),
-      column(
-        "adults",
-        "bigint",
-        "guests in these rooms",
-        "greatest(night.number_of_adults, 0)::bigint * night.rooms",
-      ),
-      column(
-        "children",
-        "bigint",
-        "guests in these rooms",
-        "greatest(night.number_of_children, 0)::bigint * night.rooms",
-      ),
+      column("adults", "bigint", "guests in these rooms", guestsOf("adults")),
+      column("children", "bigint", "guests in these rooms", guestsOf("children")),
       column(
         "room_revenue",
         "numeric",
         "[room revenue](figures.md#revenue) of the night: daily revenue on the first stay, otherwise the rate times `rooms`",
         `case
           when night.has_daily_revenue then case when night.rooms > 0 or night.net_room_revenue <> 0 then night.net_room_revenue end
-          when night.rooms > 0 then night.rate_value * night.rooms
+          when night.rooms > 0 and revenue.leaves_rates then night.rate_value * night.rooms
         end`,
       ),
       column(
         "gross_room_revenue",
         "numeric",
         "the gross rate times `rooms`",
-        "case when night.rooms > 0 then night.gross_rate_value * night.rooms end",
+        "case when night.rooms > 0 and revenue.leaves_rates then night.gross_rate_value * night.rooms end",
       ),
     ],
     from: STAY_NIGHTS,
