@@ -36,7 +36,12 @@ test("reservations beyond the limits of insight have no nights in views either, 
       netRoomRevenue: 10,
     }));
   const year = stay("2030-01-01", "2031-01-01");
-  const of = (id: string, roomStays: readonly object[], days: readonly object[] = [], more: object = {}) => ({
+  const of = (
+    id: string,
+    roomStays: readonly object[],
+    days: readonly object[] = [],
+    more: Record<string, unknown> = {},
+  ) => ({
     ...reservation(id, "2026-06-01T10:00:00Z", more),
     propertyCode: "LIMITS",
     roomStays,
