@@ -46,6 +46,48 @@ test("a batch of which something is redacted is not copied: only the records tha
   assert.equal(stored.find(({ index }) => index === 1)?.bytes.toString(), texts[1]);
 });
 
+test("the names and ids of a record with very many profiles are hashed in many turns of the event loop", async () => {
+  const PROFILES = 20_000;
+  const row = {
+    version: "1",
+    subjects: [],
+    settings: [{ name: "personalData", clientCode: "ACME", propertyCode: null, value: "strip" }],
+    list_key: "00",
+    names_key: "00",
+  } as const;
+  const erased = {
+    clientCode: "ACME",
+    propertyCode: null,
+    resource: "r",
+    key: null,
+    profile: "00".repeat(32),
+  };
+  const profiles = Array.from({ length: PROFILES }, (_, at) => ({ id: `P-${at}`, name: `N-${at}` }));
+  const record = reservationRecord({ clientCode: "ACME", propertyCode: "LON01", profiles });
+  const bytes = Buffer.from(JSON.stringify(record));
+  const identity = { resource: "reservations", clientCode: "ACME", propertyCode: "LON01" } as const;
+  const slice = { index: 0, start: 0, end: bytes.length, clientCode: "ACME", propertyCode: "LON01" };
+  for (const subjects of [[], [JSON.stringify(erased)]]) {
+    const redactions = new RedactionList({ ...row, subjects });
+    let turns = 0;
+    let isRunning = true;
+    const count = () => {
+      turns += 1;
+      if (isRunning) setImmediate(count);
+    };
+    setImmediate(count);
+    const batch = { body: bytes, records: [slice], rejected: [] };
+    const { records } = await redactBatch("reservations", batch, redactions);
+    isRunning = false;
+    assert.ok(turns >= ((1 + subjects.length) * PROFILES) / 500 - 2, String(turns));
+    const redacted = (records[0] as { bytes?: Buffer }).bytes;
+    assert.deepEqual(
+      redacted,
+      redactions.redacted({ ...identity, key: String(record["reservationId"]) }, bytes),
+    );
+  }
+});
+
 test("the properties that rejected records name are not remembered", () => {
   setFlagsFromString("--expose-gc");
   const collect = runInNewContext("gc") as () => void;

@@ -1,9 +1,16 @@
 import { createHmac, createSecretKey, type KeyObject } from "node:crypto";
 import { readRecord } from "#contract/read-record.ts";
-import { hashProfileNames, identityOnly, profileIdsOf, redactRecord } from "#contract/redact-record.ts";
+import {
+  hashProfileNames,
+  identityOnly,
+  profileIdsOf,
+  profileNamesOf,
+  redactRecord,
+} from "#contract/redact-record.ts";
 import { type Resource, type ResourceLetter, resourceOf } from "#contract/resource.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
+import { Semaphore } from "../platform/runtime/semaphore.ts";
 import type { RejectedRecord, Submission, SubmittedRecord } from "./log/submission.ts";
 
 export function hashKey(digits: string): KeyObject {
@@ -121,6 +128,14 @@ export function profileDigest(listKey: KeyObject, clientCode: string, profileId:
   return keyedHash(listKey, JSON.stringify([clientCode, profileId])).digest("hex");
 }
 
+/** Hashes of the names and ids of a record's profiles that were made before, because one record may have 100,000. */
+interface ProfileHashes {
+  readonly names: ReadonlyMap<string, string>;
+  readonly ids: ReadonlyMap<string, string>;
+}
+
+const NO_HASHES: ProfileHashes = { names: new Map(), ids: new Map() };
+
 const settingText = (name: string, clientCode: string, propertyCode: string) =>
   `${name}\0${clientCode}\0${propertyCode}`;
 
@@ -190,19 +205,43 @@ export class RedactionList {
     });
   }
 
+  /** Makes the hashes that redacting a record needs, some in each turn of the event loop. */
+  async hashesOf(
+    resource: Resource,
+    clientCode: string,
+    propertyCode: string,
+    bytes: Buffer,
+  ): Promise<ProfileHashes> {
+    const rules = this.#rulesOf(clientCode, propertyCode);
+    if (rules === undefined || resource !== "reservations") return NO_HASHES;
+    const names = rules.hashesNames ? profileNamesOf(bytes) : [];
+    const ids = rules.profiles.size > 0 ? profileIdsOf(bytes) : [];
+    return {
+      names: await hashedInTurns(names, (name) => this.#nameHash(clientCode, name)),
+      ids: await hashedInTurns(ids, (id) => profileDigest(this.#listKey, clientCode, id)),
+    };
+  }
+
   /** The redacted bytes of a record that the erasure list names; undefined if redaction changes nothing. */
   erased(identity: RecordIdentity, bytes: Buffer): Buffer | undefined {
-    if (!this.isSubject(identity, bytes)) return undefined;
+    return this.isSubject(identity, bytes) ? this.#withoutPersonal(identity, bytes) : undefined;
+  }
+
+  #withoutPersonal(identity: RecordIdentity, bytes: Buffer): Buffer | undefined {
     const redacted = redactRecord(identity.resource, bytes);
     return redacted.equals(bytes) ? undefined : redacted;
   }
 
   /** The redacted bytes of a new record; undefined if it is stored verbatim. */
-  redacted(identity: RecordIdentity, bytes: Buffer): Buffer | undefined {
-    if (this.isSubject(identity, bytes)) return this.erased(identity, bytes);
+  redacted(identity: RecordIdentity, bytes: Buffer, hashes = NO_HASHES): Buffer | undefined {
     const rules = this.#rulesOf(identity.clientCode, identity.propertyCode);
-    if (rules?.hashesNames !== true || identity.resource !== "reservations") return undefined;
-    return this.#namesHashed(identity.clientCode, bytes);
+    if (rules === undefined) return undefined;
+    if (this.#isSubject(rules, identity, bytes, hashes)) return this.#withoutPersonal(identity, bytes);
+    if (!rules.hashesNames || identity.resource !== "reservations") return undefined;
+    return hashProfileNames(
+      bytes,
+      (name) => hashes.names.get(name) ?? this.#nameHash(identity.clientCode, name),
+    );
   }
 
   /** As `redacted`, for an invalid record, of which only the identity is kept. */
@@ -219,17 +258,21 @@ export class RedactionList {
     return isRedacted ? reduced : undefined;
   }
 
-  #namesHashed(clientCode: string, bytes: Buffer): Buffer {
-    return hashProfileNames(bytes, (name) => {
-      const hash = keyedHash(this.#namesKey, JSON.stringify([clientCode, name])).digest("base64url");
-      return `${HASHED}${hash.slice(0, HASH_CHARACTERS)}`;
-    });
+  #nameHash(clientCode: string, name: string): string {
+    const hash = keyedHash(this.#namesKey, JSON.stringify([clientCode, name])).digest("base64url");
+    return `${HASHED}${hash.slice(0, HASH_CHARACTERS)}`;
   }
 
-  #isSubject(rules: PropertyRules, { resource, clientCode, key }: RecordIdentity, bytes: Buffer): boolean {
+  #isSubject(
+    rules: PropertyRules,
+    { resource, clientCode, key }: RecordIdentity,
+    bytes: Buffer,
+    { ids } = NO_HASHES,
+  ): boolean {
     if (rules.keys.has(keyText(resource, key))) return true;
     if (rules.profiles.size === 0 || resource !== "reservations") return false;
-    return profileIdsOf(bytes).some((id) => rules.profiles.has(profileDigest(this.#listKey, clientCode, id)));
+    const digestOf = (id: string) => ids.get(id) ?? profileDigest(this.#listKey, clientCode, id);
+    return profileIdsOf(bytes).some((id) => rules.profiles.has(digestOf(id)));
   }
 
   /** Only the last is kept: rejected records may name any number of properties. */
@@ -249,6 +292,21 @@ export class RedactionList {
     if (keys.size === 0 && profiles.size === 0 && !hashesNames) return undefined;
     return { keys, profiles, hashesNames };
   }
+}
+
+/** Hashes made between two turns of the event loop, in about 1 ms. */
+const HASHES_A_TURN = 500;
+
+async function hashedInTurns(
+  texts: readonly string[],
+  hashOf: (text: string) => string,
+): Promise<ReadonlyMap<string, string>> {
+  const hashes = new Map<string, string>();
+  for (let from = 0; from < texts.length; from += HASHES_A_TURN) {
+    if (from > 0) await new Promise((resume) => setImmediate(resume));
+    for (const text of texts.slice(from, from + HASHES_A_TURN)) hashes.set(text, hashOf(text));
+  }
+  return hashes;
 }
 
 export async function loadRedactionList(on: Queryable): Promise<RedactionList> {
@@ -312,18 +370,26 @@ function isConcerned({ records, rejected }: CheckedBatch, redactions: RedactionL
   return false;
 }
 
-/** The redacted bytes of a record; undefined if it is stored verbatim. */
+/** The hashes of a large record take 20 MB, so that one is redacted at a time. Client codes take turns. */
+const hashing = new Semaphore(1, Number.POSITIVE_INFINITY);
+
+/** The redacted bytes of a record; undefined if it is stored verbatim. A promise only for a large one, whose hashes take several turns. */
 function redactedOf(
   resource: Resource,
   bytes: Buffer,
   record: SubmittedRecord | RejectedRecord,
   redactions: RedactionList,
-): Buffer | undefined {
+): Buffer | undefined | Promise<Buffer | undefined> {
   if ("violations" in record) return redactions.redactedRejected(resource, bytes);
   const { clientCode, propertyCode } = record;
   if (!redactions.concerns(clientCode, propertyCode)) return undefined;
   const { key } = readRecord(resource, bytes);
-  return redactions.redacted({ resource, clientCode, propertyCode, key }, bytes);
+  const identity = { resource, clientCode, propertyCode, key };
+  if (bytes.length < REDACTED_BYTES_A_TURN) return redactions.redacted(identity, bytes);
+  return hashing.run(async () => {
+    const hashes = await redactions.hashesOf(resource, clientCode, propertyCode, bytes);
+    return redactions.redacted(identity, bytes, hashes);
+  }, clientCode);
 }
 
 /** Redacts a batch before it is stored (docs/privacy.md). Redacted records get bytes of their own; the body is not copied. */
@@ -347,7 +413,8 @@ async function redactInTurns(
     const kept: Kept[] = [];
     for (const record of all) {
       const came = body.subarray(record.start, record.end);
-      const bytes = redactedOf(resource, came, record, redactions);
+      const redacted = redactedOf(resource, came, record, redactions);
+      const bytes = redacted instanceof Promise ? await redacted : redacted;
       kept.push(bytes === undefined ? record : { ...record, bytes, start: 0, end: bytes.length });
       left -= came.length;
       if (left > 0) continue;
