@@ -12,7 +12,7 @@ import { ratio } from "./occupancy.ts";
 import { BOOKS_POSITION, compareCodes, laidOutOf } from "./paging.ts";
 import { STAY_PARAMETERS } from "./parameters.ts";
 import { boundOf, GROUPINGS, QuestionTooLarge, type StayQuestion } from "./question.ts";
-import { composeVariants, sumEntries } from "./statements.ts";
+import { composeVariants, sum, whileSumming } from "./statements.ts";
 
 /** Changes of one cell at one number of days before the night. Numbers are decimal text. */
 interface CurveChange {
@@ -189,7 +189,7 @@ async function readYear(
   if ((await laidOutOf(client, property, window, { withBlocks: false })) > LAID_OUT_MAX)
     throw new QuestionTooLarge(window);
   const statement = await readPace(client, by, clock);
-  return await sumEntries<PaceRow>(client, statement, [
+  return await sum<PaceRow>(client, statement, [
     property.bucket,
     property.propertyId,
     first,
@@ -303,8 +303,10 @@ async function answer(asked: Asked<typeof PARAMETERS>) {
   const from = [noUnit === 1, unit, noCurrency === 1, currency];
   // One cell for where the previous page ended, and one to detect a next page.
   const count = Math.ceil(limit / (daysBefore + 1)) + 2;
-  const thisYear = await readYear(asked, 0, from, count);
-  const lastYear = await readYear(asked, YEAR_DAYS, from, count);
+  const [thisYear, lastYear] = await whileSumming(asked.client, async () => [
+    await readYear(asked, 0, from, count),
+    await readYear(asked, YEAR_DAYS, from, count),
+  ]);
   const nights = await readKnown(asked.client, question);
   const known = knownDays(asked, nights, thisYear, lastYear);
   const beside = { lastYearKnownFrom: nights.night };

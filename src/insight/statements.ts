@@ -58,21 +58,34 @@ export function composeVariants(
 const HASH_MEMORY = 8;
 
 /**
- * Runs a statement that sums ledger entries, in a transaction. Disables nested loops, which a server without statistics prefers (a
+ * Runs statements that sum ledger entries, in a transaction. Disables nested loops, which a server without statistics prefers (a
  * statement finds few rows by `any (array(…))`, because `in` would read them all), and parallel workers, which cost more than they save.
- * Unnamed, so that it is planned for its dates.
  */
-export async function sumEntries<Row extends pg.QueryResultRow>(
+export async function whileSumming<Answer>(on: Queryable, ask: () => Promise<Answer>): Promise<Answer> {
+  await on.query(
+    `set local enable_nestloop = off; set local max_parallel_workers_per_gather = 0; set local hash_mem_multiplier = ${HASH_MEMORY}`,
+  );
+  const answer = await ask();
+  await on.query(
+    "set local enable_nestloop = default; set local max_parallel_workers_per_gather = default; set local hash_mem_multiplier = default",
+  );
+  return answer;
+}
+
+/** Runs a statement within `whileSumming`. Unnamed, so that it is planned for its dates. */
+export async function sum<Row extends pg.QueryResultRow>(
+  on: Queryable,
+  { text }: Statement,
+  values: readonly unknown[],
+): Promise<Row[]> {
+  return (await on.query<Row>({ text, values: [...values] })).rows;
+}
+
+/** Runs one statement that sums ledger entries: see `whileSumming`. */
+export function sumEntries<Row extends pg.QueryResultRow>(
   on: Queryable,
   statement: Statement,
   values: readonly unknown[],
 ): Promise<Row[]> {
-  await on.query(
-    `set local enable_nestloop = off; set local max_parallel_workers_per_gather = 0; set local hash_mem_multiplier = ${HASH_MEMORY}`,
-  );
-  const { rows } = await on.query<Row>({ text: statement.text, values: [...values] });
-  await on.query(
-    "set local enable_nestloop = default; set local max_parallel_workers_per_gather = default; set local hash_mem_multiplier = default",
-  );
-  return rows;
+  return whileSumming(on, () => sum<Row>(on, statement, values));
 }
