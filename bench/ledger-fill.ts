@@ -119,6 +119,14 @@ const DIMENSIONS = `
   cross join unnest($1::integer[], $2::smallint[]) as hotel (property_id, bucket)
   on conflict do nothing`;
 
+const KNOWN_BOOKS = `
+  insert into bellhop_state.known_books (bucket, property_id, departure, source_time, received_at)
+  select bucket, property_id, departure, source_time, source_time + interval '40 seconds'
+  from (
+    select min(first_night + nights) as departure, min(source_time at time zone 'UTC') as source_time from ledger_template
+  ) as template
+  cross join unnest($1::integer[], $2::smallint[]) as hotel (property_id, bucket)`;
+
 export interface FilledHotel {
   readonly property_id: number;
   readonly bucket: number;
@@ -151,6 +159,7 @@ export async function fillLedger(
   if (hotels.length === 0) return;
   const ofHotels = [hotels.map(({ property_id }) => property_id), hotels.map(({ bucket }) => bucket)];
   await client.query(DIMENSIONS, ofHotels);
+  await client.query(KNOWN_BOOKS, ofHotels);
   const { rows: indexes } = await client.query<{ name: string; definition: string }>(
     `select schemaname || '.' || indexname as name, indexdef as definition from pg_indexes
      where schemaname = 'bellhop_state' and tablename in ('night_entry', 'ledger_delta')`,

@@ -601,6 +601,15 @@ create table bellhop_state.inventory_version (
   constraint inventory_version_pkey PRIMARY KEY (bucket, property_id, source_time, key, content_hash)
 );
 
+create table bellhop_state.known_books (
+  source_time timestamp with time zone not null,
+  received_at timestamp with time zone not null,
+  property_id integer not null,
+  departure date not null,
+  bucket smallint not null,
+  constraint known_books_pkey PRIMARY KEY (bucket, property_id)
+);
+
 create table bellhop_state.known_room_type (
   bucket smallint not null,
   property_id integer not null,

@@ -872,6 +872,17 @@ create table ledger_segment_progress (
   primary key (bucket, property_id)
 );
 
+-- From when on the books of a property are known: the first departure of any version of a reservation (earlier nights have only guests who
+-- stayed on, and those before its night before are known in part), the first source time and the first receipt. They only decrease.
+create table known_books (
+  source_time timestamptz not null,
+  received_at timestamptz not null,
+  property_id integer not null,
+  departure date not null,
+  bucket smallint not null,
+  primary key (bucket, property_id)
+);
+
 -- What analysts ask by SQL: current state as typed rows, and the same rows as they stood at an instant. docs/analytics.md.
 create schema analytics;
 set local search_path = default;

@@ -237,6 +237,15 @@ describe("quarantine and replay", () => {
         from ${nightEntriesOf("bellhop_state", "key = 'SHARER'")} as entry`,
       );
     assert.deepEqual(await roomsOf(), [{ rooms: 1, revenue: 60 }]);
+    const knownBooks = () =>
+      bench.rows(
+        "select known.*, departure::text from bellhop_state.known_books as known order by property_id",
+      );
+    const known = await knownBooks();
+    assert.ok(known.length > 0);
+    await bench.rows(
+      "update bellhop_state.known_books set departure = '1999-01-01', source_time = '1999-01-01Z'",
+    );
     // As the rules before did: a sharer of 0 rooms had no room and no revenue.
     await bench.rows("update bellhop_state.night_entry set rooms = 0, room_revenue = 0 where key = 'SHARER'");
     await bench.rows("update bellhop.instance set value = '1' where name = 'ledger.derivation'");
@@ -246,6 +255,7 @@ describe("quarantine and replay", () => {
     const { formerSchema } = await runReplay(true);
     await bench.rows(`drop schema ${formerSchema} cascade`);
     assert.deepEqual(await roomsOf(), [{ rooms: 1, revenue: 60 }]);
+    assert.deepEqual(await knownBooks(), known);
     assert.equal(await derivationAdvice(pool), undefined);
   });
 

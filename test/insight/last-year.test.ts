@@ -398,6 +398,35 @@ describe("what is not known of last year", () => {
     );
   });
 
+  test("is known from the first departure, however many guests came before", async () => {
+    const place = await addProperty(service, "IN_HOUSE");
+    const stays = [
+      // Three a day came before the feed began, all of whom stay on.
+      ...Array.from({ length: 300 }, (_, at): [string, number] => {
+        const first = addDays("2025-06-27", Math.floor(at / 3));
+        return [first, 160 - Math.floor(at / 3)];
+      }),
+      ...Array.from({ length: 20 }, (_, day): [string, number] => [addDays(LIVE, day), 1]),
+    ].map(([first, nights], at) => ({
+      ...{ key: `R${at}`, sourceTime: known, receivedAt: known, shareId: null },
+      runs: [{ ...ONE_NIGHT, first: dayOf(first), nights }],
+    }));
+    // Each night of theirs is a run of its own.
+    const sharers = Array.from({ length: 6 }, (_, at) => ({
+      ...{ key: `S${at}`, sourceTime: known, receivedAt: known, shareId: `SHARE${at}` },
+      runs: Array.from({ length: 100 }, (_, day) => ({
+        ...ONE_NIGHT,
+        first: dayOf(addDays("2025-08-01", day)),
+        net: 10_000 + day,
+      })),
+    }));
+    await writeNights(service.pool, place, [...stays, ...sharers]);
+    const page = await insightPage(service, "pace", {
+      ...{ clientCode: "ACME", propertyCode: "IN_HOUSE", from: "2026-10-10", to: "2026-10-10" },
+    });
+    assert.equal((page as unknown as Item)["lastYearKnownFrom"], LIVE);
+  });
+
   test("is null in pace for a range with such a night, and before the first day that is known", async () => {
     const of = await addFeed("PACED", known);
     const ask = async (from: string) =>

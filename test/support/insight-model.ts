@@ -256,6 +256,21 @@ export async function writeNights(
        runs text, key text)`,
     [place.bucket, place.propertyId, JSON.stringify(exchanges.map(exchangeOf))],
   );
+  const known = versions
+    .filter(({ runs }) => runs.length > 0)
+    .map(({ sourceTime, receivedAt, runs }) => ({
+      ...{ source_time: sourceTime, received_at: receivedAt },
+      departure: dateOfDay(Math.max(...runs.map(({ first, nights }) => first + nights))),
+    }));
+  await pool.query(
+    `insert into bellhop_state.known_books as known (bucket, property_id, departure, source_time, received_at)
+     select $1, $2, min(departure), min(source_time), min(received_at)
+     from json_to_recordset($3) as sent (departure date, source_time timestamptz, received_at timestamptz)
+     having count(*) > 0
+     on conflict (bucket, property_id) do update set departure = least(known.departure, excluded.departure),
+       source_time = least(known.source_time, excluded.source_time), received_at = least(known.received_at, excluded.received_at)`,
+    [place.bucket, place.propertyId, JSON.stringify(known)],
+  );
 }
 
 /** Writes the entries that versions of group block masters amount to. */

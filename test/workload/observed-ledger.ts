@@ -71,8 +71,23 @@ export async function ledgerProblems(pool: pg.Pool): Promise<string[]> {
     const { rows } = await pool.query<{ which: string; row: string }>(statement);
     problems.push(...rows.map(({ which, row }) => `a night of the ledger is ${which}: ${row}`));
   }
+  const { rows } = await pool.query<{ row: string }>(DIFFERENTLY_KNOWN);
+  problems.push(
+    ...rows.map(({ row }) => `the first times of a property are not those of its ledger: ${row}`),
+  );
   return problems;
 }
+
+const DIFFERENTLY_KNOWN = `
+  select row(known.*, entered.*)::text as row
+  from bellhop_state.known_books as known
+  full join (
+    select property_id, min(source_time) as source_time, min(received_at) as received_at, min(first_night) as first_night
+    from ${nightEntriesOf("bellhop_state")} as entry
+    group by property_id
+  ) as entered using (property_id)
+  where known.source_time is distinct from entered.source_time or known.received_at is distinct from entered.received_at
+    or known.departure <= entered.first_night`;
 
 /** The ledger by the clock of source times, as a text that depends on neither receipts nor how changes were parted. */
 export async function digestLedgerBySource(pool: pg.Pool): Promise<string> {
@@ -88,5 +103,9 @@ export async function digestLedgerBySource(pool: pg.Pool): Promise<string> {
     );
     digests.push(rows[0]?.digest ?? "");
   }
-  return digests.join(" / ");
+  const { rows: known } = await pool.query<{ property: string }>(
+    `select concat_ws(' ', client_code, property_code, departure, source_time) as property
+    from bellhop_state.known_books join bellhop.property using (property_id) order by 1`,
+  );
+  return [...digests, ...known.map(({ property }) => property)].join(" / ");
 }

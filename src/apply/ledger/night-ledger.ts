@@ -4,13 +4,16 @@ import { type Asked, ofBucket, queryOfBucket } from "../../platform/db/dialect.t
 import { isReceivedBefore } from "../state/classify.ts";
 import { type RecordKey, textOfKey, type Version } from "../state/record.ts";
 import {
+  type CompactNights,
   ContentNights,
   decodeCompact,
   encodeCompact,
+  endOf,
   isCompactOf,
   loadContents,
   type NightResource,
 } from "./content-nights.ts";
+import { KnownBooks } from "./known-books.ts";
 import type { BlockRun, NightRun } from "./reservation-nights.ts";
 import { type AppliedStep, type Delta, deltasOutOfOrder, latestReleasesOf } from "./timeline.ts";
 import {
@@ -52,6 +55,7 @@ function isSame<Run extends NightRun | BlockRun>(left: Run, right: Run): boolean
 export class NightLedger {
   readonly #client: pg.ClientBase;
   readonly #dimensions = new Dimensions();
+  readonly #knownBooks: KnownBooks;
   /** Whether a bucket has released copies; few do. */
   readonly #hasReleases = new Map<number, boolean>();
   /** Rows entered in this transaction and in the last one, by the request that they count from. */
@@ -61,6 +65,7 @@ export class NightLedger {
   /** `client` has the state schema on its search path. */
   constructor(client: pg.ClientBase) {
     this.#client = client;
+    this.#knownBooks = new KnownBooks(client);
   }
 
   /** For keys with released copies, by `textOfKey`: the latest `countsFrom`. Records received before it are out of order. */
@@ -109,6 +114,7 @@ export class NightLedger {
       await deleteSegments(this.#client, receivedBefore(deltas, steps));
     }
     await this.#load(deltas);
+    await this.#knownBooks.load(deltas);
     const entered: Entered = { deltas: [], nights: [], blocks: [], compact: new Map() };
     for (const delta of deltas) {
       const before = entered.deltas.length + entered.nights.length + entered.blocks.length;
@@ -130,16 +136,18 @@ export class NightLedger {
     return this.#lastRows;
   }
 
-  /** Writes the dimensions that are new in this transaction. */
+  /** Writes the dimensions that are new in this transaction, and from when on books are known. */
   async write(): Promise<void> {
     this.#lastRows = this.#rows;
     this.#rows = new Map();
     await this.#dimensions.write(this.#client);
+    await this.#knownBooks.write();
   }
 
   forget(): void {
     this.#rows = new Map();
     this.#dimensions.forget();
+    this.#knownBooks.forget();
     this.#hasReleases.clear();
   }
 
@@ -184,6 +192,8 @@ export class NightLedger {
     if (newestOf !== undefined && delta.to !== null && to !== null)
       compact.set(newestOf, encodeCompact(to, delta.to.contentHash));
     if (from !== null || to !== null) deltas.push({ of, sourceTime, countsFrom, from, to });
+    const departure = delta.to === null ? null : departureOf(to, delta.to);
+    if (departure !== null) this.#knownBooks.enter(of, departure, sourceTime, countsFrom);
     const otherFrom = from === null ? delta.from : null;
     const otherTo = to === null ? delta.to : null;
     if (otherFrom !== null || otherTo !== null)
@@ -205,6 +215,13 @@ export class NightLedger {
       entries.push({ of, sourceTime, countsFrom, by, dimension: this.#dimensions.of(of, run.codes), run });
     });
   }
+}
+
+/** The day after the last night of a content's nights; null if it has none. */
+function departureOf(compact: CompactNights | null, content: ContentNights): number | null {
+  if (compact !== null) return compact.runs.length === 0 ? null : endOf(compact);
+  const { runs } = content.nights();
+  return runs.length === 0 ? null : Math.max(...runs.map(({ firstNight, nights }) => firstNight + nights));
 }
 
 /** Calls `add` for the runs to subtract and to add, skipping runs that are equal at the same index. */

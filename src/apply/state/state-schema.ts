@@ -83,6 +83,7 @@ const LEDGER_TABLES: readonly string[] = [
   "released_copy",
   "ledger_segment",
   "ledger_segment_progress",
+  "known_books",
 ];
 
 const STATE_TABLES: readonly string[] = [

@@ -65,6 +65,7 @@ export const TABLE_CLASSES: Readonly<Record<string, TableClass>> = {
   "bellhop_state.current_record": "state",
   "bellhop_state.group_version": "state",
   "bellhop_state.inventory_version": "state",
+  "bellhop_state.known_books": "state",
   "bellhop_state.known_room_type": "state",
   "bellhop_state.night_dimension": "state",
   "bellhop_state.night_entry": "state",

@@ -381,6 +381,8 @@ export async function takesArrays(on: Queryable): Promise<boolean> {
 export interface InsertedTable extends WrittenTable {
   /** `on conflict do nothing` */
   readonly skipsExisting?: boolean;
+  /** What else to do `on conflict`. */
+  readonly onConflict?: string;
 }
 
 /** Rows per statement: a batch may have a million, which would exceed the statement timeout on every attempt. */
@@ -400,7 +402,8 @@ export async function insertRows(
       values.push(oneBucketOf(some));
       text = insertOfBucket(into, "json");
     }
-    const conflict = into.skipsExisting === true ? " on conflict do nothing" : "";
+    const { skipsExisting = false, onConflict = skipsExisting ? "do nothing" : undefined } = into;
+    const conflict = onConflict === undefined ? "" : ` on conflict ${onConflict}`;
     await client.query({ name: `write-${into.table}`, text: `${text}${conflict}`, values });
   }
 }

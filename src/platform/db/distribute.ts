@@ -101,6 +101,7 @@ export const DISTRIBUTED_TABLES = [
   "bellhop_state.released_copy",
   "bellhop_state.ledger_segment",
   "bellhop_state.ledger_segment_progress",
+  "bellhop_state.known_books",
 ] as const;
 
 export interface DistributionStep {
