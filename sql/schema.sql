@@ -732,6 +732,7 @@ CREATE INDEX operator_session_expires ON bellhop.operator_session USING btree (e
 CREATE INDEX operator_session_operator ON bellhop.operator_session USING btree (operator_name, created_at);
 CREATE UNIQUE INDEX payload_key_current ON bellhop.payload_key USING btree ((true)) WHERE (retired_at IS NULL);
 CREATE INDEX property_created ON bellhop.property USING btree (created_by, created_at);
+CREATE INDEX property_created_of_code ON bellhop.property USING btree (client_code, created_at);
 CREATE INDEX quarantine_resolved_by ON bellhop.quarantine USING btree (resolved_by) WHERE (resolved_by IS NOT NULL);
 CREATE INDEX quarantine_unresolved ON bellhop.quarantine USING btree (bucket, property_id) WHERE (state = 'q'::"char");
 CREATE INDEX quarantine_unresolved_order ON bellhop.quarantine USING btree (request_id, record_index) WHERE (state = 'q'::"char");

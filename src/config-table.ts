@@ -105,7 +105,11 @@ export const SETTINGS = [
     "no",
     "At most TOKEN_BURST tokens in any rolling hour, instead of the bucket.",
   ),
-  whole("NEW_PROPERTIES_PER_DAY", "1000", "New properties that one client may name in 24 hours."),
+  whole(
+    "NEW_PROPERTIES_PER_DAY",
+    "1000",
+    "New properties that one client may name in 24 hours; all clients of a client code ten times as many.",
+  ),
   whole(
     "HTTP_THREADS",
     undefined,

@@ -22,6 +22,7 @@ create table bellhop.property (
   unique (client_code, property_code)
 );
 create index property_created on bellhop.property (created_by, created_at);
+create index property_created_of_code on bellhop.property (client_code, created_at);
 
 -- A log writer is one accept writer's connection. Ids within a log writer become visible in order, because one
 -- connection commits its flushes one after another. Never reused; closed only once its backend is gone (nothing can

@@ -50,6 +50,20 @@ describe("the register of properties", () => {
     );
   });
 
+  test("refuses batches beyond ten times the limit for all clients of a client code, and of no other code", async () => {
+    const register = new PropertyRegister(database.pool, 2);
+    const of = (clientCode: string, propertyCode: string, index = 0) => ({
+      ...naming(propertyCode, index),
+      clientCode,
+    });
+    for (let client = 0; client < 10; client += 1)
+      await register.register(`crowd${client}`, [of("CROWD", `${client}a`), of("CROWD", `${client}b`, 1)]);
+    await assert.rejects(async () => register.register("crowd10", [of("CROWD", "10a")]), {
+      code: "bellhop.accept.TooManyNewProperties",
+    });
+    await register.register("crowd10", [of("CROWD", "1a"), of("CALM", "1", 1)]);
+  });
+
   test("lets another client add while one is adding", async () => {
     const register = new PropertyRegister(database.pool, 1000);
     const holder = await database.pool.connect();

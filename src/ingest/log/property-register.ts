@@ -10,6 +10,9 @@ const registerProperties = readStatement(new URL("./sql/register-properties.sql"
 /** Limit of cached properties, about 100 bytes each; the cache is cleared when it is reached. */
 const KNOWN_MAX = 400_000;
 
+/** All clients of a client code together may name this many times the new properties of one: an operator of a code may create many. */
+const OF_CLIENT_CODE = 10;
+
 interface NewProperty {
   readonly client_code: string;
   readonly property_code: string;
@@ -57,7 +60,7 @@ export class PropertyRegister {
   async #addUnknown(clientId: string, unknown: ReadonlyMap<string, NewProperty>): Promise<void> {
     if (!(await this.#add(clientId, [...unknown.values()]))) {
       throw new ServiceError("bellhop.accept.TooManyNewProperties", {
-        message: `This client may name ${this.#newPerDayMax} new properties in 24 hours; this batch would exceed that.`,
+        message: `A client may name ${this.#newPerDayMax} new properties in 24 hours, and all clients of a client code ${OF_CLIENT_CODE * this.#newPerDayMax}; this batch would exceed that.`,
         retryAfterSeconds: 3600,
       });
     }
@@ -87,7 +90,8 @@ export class PropertyRegister {
   #add(clientId: string, wanted: readonly NewProperty[]): Promise<boolean> {
     return withTransaction(this.#pool, async (client) => {
       await client.query("select pg_advisory_xact_lock(7302002, hashtext($1))", [clientId]);
-      const values = [clientId, JSON.stringify(wanted), this.#newPerDayMax];
+      const most = this.#newPerDayMax;
+      const values = [clientId, JSON.stringify(wanted), most, OF_CLIENT_CODE * most];
       const { rows } = await client.query<{ yes: boolean }>({ ...registerProperties, values });
       return rows[0]?.yes === true;
     });
