@@ -4,7 +4,7 @@ import type { Principal } from "../identity/permissions.ts";
 import type { Scope } from "../identity/scopes.ts";
 import { type ErrorAnswerName, tokenOperation } from "../platform/http/openapi/errors.ts";
 import type { Operation, PathItem } from "../platform/http/openapi/model.ts";
-import type { AnswerOf } from "../platform/http/openapi/schema.ts";
+import { type AnswerOf, onlyDeclared } from "../platform/http/openapi/schema.ts";
 import { type CursorContext, type Paging, readPaging } from "../platform/http/page-cursors.ts";
 import {
   documented,
@@ -45,7 +45,7 @@ export interface Endpoint<Context, Of extends ParameterSet = ParameterSet, Value
   readonly answer: AnswerOf<Value>;
   /** Error responses by status, besides those of every endpoint; by default an invalid parameter. */
   readonly refusals?: Readonly<Record<number, ErrorAnswerName>>;
-  /** Returns the answer, or its JSON, or a reply that is sent. Throws ServiceError and EmptyRefusal. */
+  /** Returns the answer, of which the fields of its schema are sent; or its JSON as text; or a reply that is sent. Throws ServiceError and EmptyRefusal. */
   work(asked: Asked<Context, Of>): Promise<NoInfer<Value> | string | FastifyReply>;
 }
 
@@ -116,7 +116,8 @@ export function registerEndpoints<Context extends AdmissionContext>(
   context: Context,
   endpoints: readonly Endpoint<Context>[],
 ): void {
-  for (const { method, path, scopes, parameters, status, work } of endpoints) {
+  for (const { method, path, scopes, parameters, status, answer: described, work } of endpoints) {
+    const schema = described.content?.["application/json"]?.schema ?? {};
     const handler = async (request: FastifyRequest, reply: FastifyReply) => {
       const named = request.params as Record<string, string>;
       const address = parameters === undefined ? "" : (request.raw.url ?? "");
@@ -133,7 +134,7 @@ export function registerEndpoints<Context extends AdmissionContext>(
         filtersWithout: (...names) => read.filtersWithout(...names),
       });
       if (reply.sent) return reply;
-      const text = typeof answer === "string" ? answer : JSON.stringify(answer);
+      const text = typeof answer === "string" ? answer : JSON.stringify(onlyDeclared(schema, answer));
       reply
         .code(status ?? 200)
         .header("cache-control", "no-store")

@@ -1,8 +1,9 @@
 import { RESOURCES } from "#contract/resource.ts";
 import { EXAMPLE_REQUEST_ID } from "../ingest/openapi/data-operations.ts";
-import { type Schema, schemaOf } from "../platform/http/openapi/model.ts";
+import type { Schema } from "../platform/http/openapi/model.ts";
 import {
   choice,
+  component,
   count,
   exampleOf,
   flag,
@@ -150,11 +151,15 @@ const DEAD_LETTER: Readonly<Record<string, Schema>> = {
   lastFailure: FAILURE,
 };
 
-function listOf(description: string, name: string): Schema {
-  return objectOf(description, { items: list("The items.", 1000, schemaOf(name)) });
+function listOf(description: string, item: Schema): Schema {
+  return objectOf(description, { items: list("The items.", 1000, item) });
 }
 
 const OPTIONAL = ["description", "resource", "clientCode", "propertyCode"];
+
+const ENDPOINT_SCHEMA = objectOf("A webhook endpoint and its state.", ENDPOINT);
+const ATTEMPT_SCHEMA = objectOf("A delivery attempt.", ATTEMPT);
+const DEAD_LETTER_SCHEMA = objectOf("A message that was given up.", DEAD_LETTER);
 
 export const WEBHOOK_SCHEMAS = {
   WebhookForm: formOf("The definition of a webhook endpoint.", SETTINGS, ...OPTIONAL),
@@ -163,12 +168,12 @@ export const WEBHOOK_SCHEMAS = {
     SETTINGS,
     ...Object.keys(SETTINGS),
   ),
-  WebhookEndpoint: objectOf("A webhook endpoint and its state.", ENDPOINT),
+  WebhookEndpoint: ENDPOINT_SCHEMA,
   WebhookRegistered: objectOf("An endpoint that was just registered, with its secret.", {
     ...ENDPOINT,
     secret: SECRET,
   }),
-  WebhookList: listOf("Your endpoints, oldest first.", "WebhookEndpoint"),
+  WebhookList: listOf("Your endpoints, oldest first.", component("WebhookEndpoint", ENDPOINT_SCHEMA)),
   WebhookPause: formOf(
     "Options for pausing an endpoint.",
     { reason: text("The reason.", 200, "Moving house", LINE) },
@@ -206,10 +211,13 @@ export const WEBHOOK_SCHEMAS = {
     secret: SECRET,
     previousExpiresAt: instantOrNull("Until then messages are also signed with the former secret."),
   }),
-  WebhookAttempt: objectOf("A delivery attempt.", ATTEMPT),
-  WebhookAttemptList: listOf("Delivery attempts, newest first.", "WebhookAttempt"),
-  WebhookDeadLetter: objectOf("A message that was given up.", DEAD_LETTER),
-  WebhookDeadLetterList: listOf("Dead letters, newest first.", "WebhookDeadLetter"),
+  WebhookAttempt: ATTEMPT_SCHEMA,
+  WebhookAttemptList: listOf("Delivery attempts, newest first.", component("WebhookAttempt", ATTEMPT_SCHEMA)),
+  WebhookDeadLetter: DEAD_LETTER_SCHEMA,
+  WebhookDeadLetterList: listOf(
+    "Dead letters, newest first.",
+    component("WebhookDeadLetter", DEAD_LETTER_SCHEMA),
+  ),
   WebhookRedrive: formOf(
     "Which dead letters to queue again; all of them by default.",
     { webhookId: WEBHOOK_ID },

@@ -5,7 +5,8 @@ import type { SecretCipher } from "../platform/crypto/secret-cipher.ts";
 import { ServiceError } from "../platform/errors/registry.ts";
 import { jsonAnswer, jsonContent } from "../platform/http/openapi/errors.ts";
 import { ratedHeadersOf } from "../platform/http/openapi/headers.ts";
-import type { Operation, Schema } from "../platform/http/openapi/model.ts";
+import type { Operation } from "../platform/http/openapi/model.ts";
+import { component } from "../platform/http/openapi/schema.ts";
 import { pathId, whole } from "../platform/http/parameters.ts";
 import { endpointOf } from "../query/endpoint.ts";
 import type { AddressRules } from "./address-rules.ts";
@@ -273,17 +274,6 @@ const ROUTES: readonly Route[] = [
   },
 ];
 
-/** The fields named by a schema, in its order; for a list, of each item. */
-function fieldsBy(name: WebhookSchema, value: object): object {
-  const { properties = {} } = WEBHOOK_SCHEMAS[name] as Schema;
-  const named = Object.entries(properties).map(([field, { items }]) => {
-    const own = (value as Record<string, unknown>)[field];
-    const itemName = items?.$ref?.split("/").at(-1) as WebhookSchema | undefined;
-    return [field, itemName === undefined ? own : (own as object[]).map((item) => fieldsBy(itemName, item))];
-  });
-  return Object.fromEntries(named);
-}
-
 function asServiceError(error: unknown): unknown {
   const { message } = error as Error;
   if (error instanceof WebhookNotFound) return new ServiceError("bellhop.webhook.NotFound", { message });
@@ -309,7 +299,7 @@ function endpointBy({ path, status, answer, answered, takes, isLimited, work, ..
     ...(content && {
       requestBody: { description: "The definition of the endpoint.", required: status === 201, content },
     }),
-    answer: jsonAnswer(answered, answer, shown(answer), headers),
+    answer: jsonAnswer(answered, component<unknown>(answer, WEBHOOK_SCHEMAS[answer]), shown(answer), headers),
     refusals: {
       400: "InvalidParameter",
       ...(isOfEndpoint && { 404: "WebhookNotFound" }),
@@ -320,10 +310,9 @@ function endpointBy({ path, status, answer, answered, takes, isLimited, work, ..
       const { pool, cipher, rules } = context;
       const admin = { pool, cipher, rules, clientId, who: `client:${clientId}` };
       const { endpointId = "", limit = 0 } = parameters;
-      const data = await work({ admin, clientId, endpointId, form, limit, reply }).catch((error: unknown) => {
+      return work({ admin, clientId, endpointId, form, limit, reply }).catch((error: unknown) => {
         throw asServiceError(error);
       });
-      return fieldsBy(answer, data);
     },
   });
 }

@@ -152,6 +152,21 @@ export function componentsIn(part: unknown, found: Record<string, Schema> = {}):
   return found;
 }
 
+/** A value with the fields of its schema only, in their order. A schema that is named elsewhere, or has no fields, changes nothing. */
+export function onlyDeclared(schema: Schema, value: unknown): unknown {
+  const { properties, items, anyOf } = (schema as Partial<Component<unknown>>)[DEFINITION] ?? schema;
+  if (value === null || typeof value !== "object") return value;
+  if (Array.isArray(value))
+    return items === undefined ? value : value.map((item) => onlyDeclared(items, item));
+  const [only, ...others] = anyOf?.filter(({ type }) => type !== "null") ?? [];
+  if (only !== undefined && others.length === 0) return onlyDeclared(only, value);
+  if (properties === undefined) return value;
+  const own = value as Readonly<Record<string, unknown>>;
+  return Object.fromEntries(
+    Object.entries(properties).map(([name, field]) => [name, onlyDeclared(field, own[name])]),
+  );
+}
+
 /**
  * An example of an object. A field takes its value from `shown`, otherwise null if it is nullable, otherwise its own
  * example.
