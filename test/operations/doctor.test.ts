@@ -9,6 +9,8 @@ import { examine } from "../../src/operations/doctor/examine.ts";
 import type { Finding, Severity } from "../../src/operations/doctor/finding.ts";
 import {
   askOldestTransactions,
+  certificateFinding,
+  checkpointFinding,
   READ_CONNECTIONS,
   replicaFinding,
 } from "../../src/operations/doctor/server-checks.ts";
@@ -47,6 +49,28 @@ const severityOf = (findings: readonly Finding[], id: string): Severity | undefi
 
 const saysOf = (findings: readonly Finding[], id: string): string =>
   findings.find((finding) => finding.id === id)?.says ?? assert.fail(`nothing was found of ${id}`);
+
+test("the certificate of the server is judged by the days that it has left", () => {
+  const now = Date.UTC(2027, 0, 10);
+  const judged = (day: string) => certificateFinding(Date.parse(day), now);
+  assert.equal(judged("2027-03-01").severity, "ok");
+  const soon = judged("2027-01-20");
+  assert.equal(soon.severity, "warning");
+  assert.match(soon.says, /ends on 2027-01-20, in 10 days/);
+  assert.equal(judged("2027-01-09").severity, "error");
+});
+
+test("checkpoints that follow each other because of the write-ahead log are a warning", () => {
+  const judged = (timed: number, requested: number, hours: number) =>
+    checkpointFinding({ timed, requested, seconds: hours * 3_600, maxWalMib: 1_024 });
+  assert.equal(judged(12, 9, 0.1).severity, "ok");
+  assert.equal(judged(288, 40, 24).severity, "ok");
+  assert.equal(judged(0, 200, 24).severity, "ok");
+  const often = judged(3, 120, 2);
+  assert.equal(often.severity, "warning");
+  assert.match(often.says, /^120 checkpoints by request or write-ahead log, one every 60 s|1 min/);
+  assert.match(often.advice ?? "", /max_wal_size \(now 1/);
+});
 
 test("one finding is not several", async () => {
   const { code, out } = await bellhop(["doctor"], { KEY_ENCRYPTION_KEY: "short" });

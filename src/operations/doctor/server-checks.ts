@@ -1,3 +1,4 @@
+import { TLSSocket } from "node:tls";
 import type pg from "pg";
 import type { Config } from "../../config.ts";
 import { QUESTION_CONNECTIONS } from "../../platform/db/connection.ts";
@@ -529,6 +530,107 @@ async function compareClocks(pool: pg.Pool): Promise<{ readonly seconds: number;
   return { seconds: ((rows[0]?.now ?? Number.NaN) - (before + wayMs / 2)) / 1000, wayMs };
 }
 
+interface Checkpoints {
+  readonly timed: number;
+  readonly requested: number;
+  readonly seconds: number;
+  readonly maxWalMib: number;
+}
+
+const READ_CHECKPOINTS = namedStatement(
+  "doctor-read-checkpoints",
+  `select num_timed::float8 as timed, num_requested::float8 as requested,
+    extract(epoch from clock_timestamp() - stats_reset)::float8 as seconds,
+    pg_size_bytes(current_setting('max_wal_size')) / 1048576.0::float8 as "maxWalMib"
+  from pg_stat_checkpointer`,
+);
+/** Before PostgreSQL 17. */
+const READ_CHECKPOINTS_OLD = namedStatement(
+  "doctor-read-checkpoints-old",
+  `select checkpoints_timed::float8 as timed, checkpoints_req::float8 as requested,
+    extract(epoch from clock_timestamp() - stats_reset)::float8 as seconds,
+    pg_size_bytes(current_setting('max_wal_size')) / 1048576.0::float8 as "maxWalMib"
+  from pg_stat_bgwriter`,
+);
+const PG_STAT_CHECKPOINTER = 170_000;
+/** Fewer say nothing: backups, restores and new databases request some. */
+const REQUESTED_MIN = 10;
+const REQUESTED_EVERY_SECONDS = 300;
+
+const checkpoints: Check = {
+  name: "database.checkpoints",
+  run: async (subject) => {
+    const { rows } = await subject.database.pool.query<{ version: number }>(
+      "select current_setting('server_version_num')::integer as version",
+    );
+    const statement =
+      (rows[0]?.version ?? 0) >= PG_STAT_CHECKPOINTER ? READ_CHECKPOINTS : READ_CHECKPOINTS_OLD;
+    return findOfServers<Checkpoints>(subject, statement, (found) =>
+      checkpointFinding(onlyRow(statement, found)),
+    );
+  },
+};
+
+/** Judges how often checkpoints were made since the server's statistics were reset. */
+export function checkpointFinding({ timed, requested, seconds, maxWalMib }: Checkpoints): Finding {
+  const id = "database.checkpoints";
+  const every = seconds / requested;
+  if (requested < REQUESTED_MIN || requested < timed || every > REQUESTED_EVERY_SECONDS)
+    return ok(id, `${countText(timed, "checkpoint")} by time, ${requested} by request or write-ahead log.`);
+  return warning(
+    id,
+    `${countText(requested, "checkpoint")} by request or write-ahead log, one every ${spanText(every)}, and ${timed} by time.`,
+    "Each makes the next write of every page larger, so batches take longer and the write-ahead log grows faster.",
+    `Raise max_wal_size (now ${sizeText(maxWalMib * 1_048_576)}), and reload. Fewer backups at the same time help too.`,
+  );
+}
+
+/** Days before its end. */
+const CERTIFICATE_DAYS_WARNED = 21;
+const DAY_MS = 86_400_000;
+
+/** Judges the certificate of the database's server; `validTo` in milliseconds since 1970. */
+export function certificateFinding(validTo: number, now: number): Finding {
+  const id = "database.certificate";
+  const days = Math.floor((validTo - now) / DAY_MS);
+  const day = new Date(validTo).toISOString().slice(0, 10);
+  if (days >= CERTIFICATE_DAYS_WARNED)
+    return ok(id, `The certificate of the database's server is valid until ${day}.`);
+  const advice =
+    "Install a new certificate in the server's ssl_cert_file, and reload; open sessions stay. Renew it automatically.";
+  if (validTo > now)
+    return warning(
+      id,
+      `The certificate of the database's server ends on ${day}, in ${countText(Math.max(0, days), "day")}.`,
+      "From then on, nodes whose DATABASE_URL has sslmode=verify-full cannot connect.",
+      advice,
+    );
+  return error(
+    id,
+    `The certificate of the database's server ended on ${day}.`,
+    "Nodes whose DATABASE_URL has sslmode=verify-full cannot connect; others connect to a server that nothing identifies.",
+    advice,
+  );
+}
+
+const certificate: Check = {
+  name: "database.certificate",
+  run: async ({ database: { pool } }) => {
+    const client = await pool.connect();
+    try {
+      const { stream } = (client as unknown as { readonly connection: { readonly stream: unknown } })
+        .connection;
+      const validTo =
+        stream instanceof TLSSocket ? Date.parse(stream.getPeerCertificate().valid_to) : Number.NaN;
+      if (Number.isNaN(validTo))
+        return ok("database.certificate", "The connection to the database uses no certificate.");
+      return certificateFinding(validTo, Date.now());
+    } finally {
+      client.release();
+    }
+  },
+};
+
 /** Compares this machine's clock with the database's, which is authoritative. */
 const clock: Check = {
   name: "clock",
@@ -596,6 +698,8 @@ export const SERVER_CHECKS: readonly Check[] = [
   transactions,
   replication,
   writeAheadLog,
+  checkpoints,
+  certificate,
   workers,
   disk,
   clock,
