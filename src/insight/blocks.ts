@@ -294,28 +294,34 @@ async function* readBlocks(
     sums.set(key, known);
     return known;
   };
-  for (const night of nights) {
-    const sum = sumAt(night.night, night.group, night.roomType);
-    if (sum === undefined) continue;
-    sum.blocks += night.blocks;
-    sum.subgroupBlocks += night.subgroupBlocks;
-    sum.originalBlocks = sumOf(sum.originalBlocks, night.originalBlocks);
-    sum.pickedUp = sumOf(sum.pickedUp, night.pickedUp);
-    sum.remaining += night.unpicked;
-    if (night.originalBlocks !== null) sum.wash = (sum.wash ?? 0) + night.originalBlocks - night.blocks;
-    sum.washAfterCutoff += night.releasedAfterCutoff;
-  }
-  for (const { night, block_group, room_type, rooms: picked } of rooms) {
-    const sum = block_group === null ? undefined : sumAt(night, block_group, room_type);
-    if (sum !== undefined) sum.pickedUpRebuilt += picked;
-  }
-  const ordered = [...sums.values()].sort(
+  // A night may have 200,000.
+  const pauses = new WorkPauses();
+  for await (const some of pauses.inParts(nights))
+    for (const night of some) {
+      const sum = sumAt(night.night, night.group, night.roomType);
+      if (sum === undefined) continue;
+      sum.blocks += night.blocks;
+      sum.subgroupBlocks += night.subgroupBlocks;
+      sum.originalBlocks = sumOf(sum.originalBlocks, night.originalBlocks);
+      sum.pickedUp = sumOf(sum.pickedUp, night.pickedUp);
+      sum.remaining += night.unpicked;
+      if (night.originalBlocks !== null) sum.wash = (sum.wash ?? 0) + night.originalBlocks - night.blocks;
+      sum.washAfterCutoff += night.releasedAfterCutoff;
+    }
+  for await (const some of pauses.inParts(rooms))
+    for (const { night, block_group, room_type, rooms: picked } of some) {
+      const sum = block_group === null ? undefined : sumAt(night, block_group, room_type);
+      if (sum !== undefined) sum.pickedUpRebuilt += picked;
+    }
+  const ordered = await pauses.sorted(
+    [...sums.values()],
     (one, other) =>
       compareCodes(one.stayDate, other.stayDate) ||
       compareCodes(one.group, other.group) ||
       compareCodes(one.roomType, other.roomType),
   );
-  yield ordered.map(({ roomType, ...sum }) => ({ ...sum, ...(byRoomType ? { roomType } : {}) }));
+  for await (const some of pauses.inParts(ordered))
+    yield some.map(({ roomType, ...sum }) => ({ ...sum, ...(byRoomType ? { roomType } : {}) }));
 }
 
 function answer(asked: Asked<typeof PARAMETERS>): Promise<InsightPage<BlockItem>> {

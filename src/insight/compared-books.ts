@@ -1,5 +1,6 @@
 import type pg from "pg";
 import type { Position } from "../platform/http/position.ts";
+import { WorkPauses } from "../platform/runtime/work-pauses.ts";
 import { daysOf, lastYearAsOf, lastYearOf, sinceOf, yearAfter } from "./days-of-answer.ts";
 import { amountIn, minus, plus } from "./exact-amount.ts";
 import * as field from "./fields.ts";
@@ -160,6 +161,7 @@ export async function compareBooks<Of extends Item>(
     ? await readLastYear(context.lastYearAsOf, source.hasStock)
     : new Map<string, Of>();
   const final = isOfYear ? await readLastYear(question.asOf, false) : new Map<string, Of>();
+  const pauses = new WorkPauses();
   const before: Series<Of>[] = [];
   if (comparison !== "lastYear") for (const instant of since) before.push(await readAt(instant, false));
   const alike = new Map([...now.values()].map((item) => [nightKeyOf(source.positionOf(item)), item]));
@@ -170,13 +172,17 @@ export async function compareBooks<Of extends Item>(
   );
   const places = new Map(now);
   // Also without rooms: a series is cut at `wanted` items, whatever they have.
-  for (const [key, item] of [lastYear, final, ...before].flatMap((series) => [...series]))
-    if (!places.has(key))
-      places.set(key, source.without(item, alike.get(nightKeyOf(source.positionOf(item)))));
-  return [...places]
-    .sort(([, one], [, other]) => comparePositions(source.positionOf(one), source.positionOf(other)))
-    .slice(0, count)
-    .map(([key, item]) => ({
+  for await (const some of pauses.inParts([lastYear, final, ...before].flatMap((series) => [...series])))
+    for (const [key, item] of some)
+      if (!places.has(key))
+        places.set(key, source.without(item, alike.get(nightKeyOf(source.positionOf(item)))));
+  const sorted = await pauses.sorted([...places], ([, one], [, other]) =>
+    comparePositions(source.positionOf(one), source.positionOf(other)),
+  );
+  const compared: Of[] = [];
+  for (const [key, item] of sorted.slice(0, count)) {
+    if (pauses.isDue) await pauses.pause();
+    compared.push({
       ...item,
       ...(isOfYear
         ? yearFieldsOf(
@@ -194,7 +200,9 @@ export async function compareBooks<Of extends Item>(
             before.map((series) => series.get(key)),
             context,
           )),
-    }));
+    });
+  }
+  return compared;
 }
 
 /** Night and group, without the currency. */

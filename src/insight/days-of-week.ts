@@ -101,9 +101,10 @@ export async function pageOfWeek<Item, Sum extends { readonly currency: string |
       });
     }
   }
-  const rest = sums
-    .filter(({ position }) => start === null || comparePositions(position, start) > 0)
-    .sort((one, other) => comparePositions(one.position, other.position));
+  const left: typeof sums = [];
+  for await (const some of pauses.inParts(sums))
+    left.push(...some.filter(({ position }) => start === null || comparePositions(position, start) > 0));
+  const rest = await pauses.sorted(left, (one, other) => comparePositions(one.position, other.position));
   const page = rest.slice(0, limit);
   return {
     items: page.map(({ item }) => item),

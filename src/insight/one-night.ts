@@ -1,5 +1,6 @@
 import { addDays } from "#contract/dates.ts";
 import type { Position } from "../platform/http/position.ts";
+import { WorkPauses } from "../platform/runtime/work-pauses.ts";
 import { NightsAround } from "./causes.ts";
 import { count, list, type ValuesOf } from "./fields.ts";
 import { FINDING } from "./finding.ts";
@@ -54,7 +55,8 @@ async function reconcileNight(of: Asked, stayDate: string): Promise<() => Promis
   for await (const one of nights) sums.set(one.night, one);
   const reservations = await readNightReservations(client, property, stayDate, at, statuses);
   const asked = sums.get(stayDate) ?? new NightSums(stayDate);
-  const roomTypes = asked.byRoomType(NIGHT_ROOM_TYPES_MAX);
+  const byRoomType = await Array.fromAsync(asked.byRoomType(new WorkPauses(), NIGHT_ROOM_TYPES_MAX));
+  const roomTypes = byRoomType.flat();
   const answer = { night: asked.total(), roomTypes, reservations };
   const differs = (roomType: string | null) => (asked.differenceOf(roomType) ?? 0) !== 0;
   const differing = roomTypes.flatMap(({ roomType = null }) => (differs(roomType) ? [roomType] : []));

@@ -2,6 +2,7 @@ import { digitsOf } from "#contract/currencies.ts";
 import { daysBetween } from "#contract/dates.ts";
 import { whole } from "../platform/http/parameters.ts";
 import type { Position, PositionShape } from "../platform/http/position.ts";
+import { WorkPauses } from "../platform/runtime/work-pauses.ts";
 import { businessDayOf, minutesAfterMidnight } from "../settings/business-day.ts";
 import { instantOf, lastYearOf, YEAR_DAYS } from "./days-of-answer.ts";
 import { amountIn, plus } from "./exact-amount.ts";
@@ -313,7 +314,9 @@ async function answer(asked: Asked<typeof PARAMETERS>) {
   const items: PaceItem[] = [];
   const isStarted = (cell: PaceCell) => lastDays !== null && compareCells(cell, startOf(start)) === 0;
   let last: PaceCell | undefined;
+  const pauses = new WorkPauses();
   for (const cell of cellsOf(thisYear, lastYear, count)) {
+    if (pauses.isDue) await pauses.pause();
     const curve = bookingCurve(cell.thisYear, daysBefore);
     const former = bookingCurve(cell.lastYear, daysBefore);
     for (let days = isStarted(cell) ? Number(lastDays) - 1 : daysBefore; days >= 0; days -= 1) {

@@ -53,15 +53,22 @@ export function afterPlace(start: Position | null): (string | boolean)[] {
   return [String(night), noUnit === 1, String(unit), noCurrency === 1, String(currency)];
 }
 
-/** From surrogates on, UTF-16 order differs from UTF-8 order. */
-const FROM_SURROGATES = /[\ud800-\uffff]/;
+const SURROGATES = 0xd8_00;
+const AFTER_SURROGATES = 0xe0_00;
+/** A code unit's place in the order of UTF-8: surrogates are parts of the characters that come last. */
+const placeOfUnit = (unit: number): number =>
+  unit < SURROGATES || unit >= AFTER_SURROGATES ? unit : unit + 0x1_00_00;
 
 /** Compares by UTF-8 bytes as PostgreSQL's collation "C" does; nulls last. */
 export function compareCodes(left: string | null, right: string | null): number {
   if (left === right) return 0;
   if (left === null || right === null) return (left === null ? 1 : 0) - (right === null ? 1 : 0);
-  if (!FROM_SURROGATES.test(left) && !FROM_SURROGATES.test(right)) return left < right ? -1 : 1;
-  return Buffer.compare(Buffer.from(left), Buffer.from(right));
+  const length = Math.min(left.length, right.length);
+  for (let at = 0; at < length; at += 1) {
+    const [one, other] = [left.charCodeAt(at), right.charCodeAt(at)];
+    if (one !== other) return placeOfUnit(one) < placeOfUnit(other) ? -1 : 1;
+  }
+  return left.length < right.length ? -1 : 1;
 }
 
 const findNextNight = readStatement(new URL("./sql/find-next-night.sql", import.meta.url));

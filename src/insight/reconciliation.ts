@@ -146,10 +146,14 @@ export class NightSums {
   }
 
   /** The room types named by inventory, a reservation or a block; of more than `most`, those of inventory first. */
-  byRoomType(most = Number.POSITIVE_INFINITY): ReconciledNight[] {
-    return [...this.#sums.entries().take(most)]
-      .sort(([one], [other]) => compareCodes(one, other))
-      .map(([roomType, sum]) => this.#itemOf(sum, { roomType }));
+  async *byRoomType(
+    pauses: WorkPauses,
+    most = Number.POSITIVE_INFINITY,
+  ): AsyncGenerator<readonly ReconciledNight[], void> {
+    const entries = [...this.#sums.entries().take(most)];
+    const sorted = await pauses.sorted(entries, ([one], [other]) => compareCodes(one, other));
+    for await (const some of pauses.inParts(sorted))
+      yield some.map(([roomType, sum]) => this.#itemOf(sum, { roomType }));
   }
 
   /** All room types together. */
@@ -243,10 +247,12 @@ export function pageOfReconciliation({
 }: Omit<Asked, "parameters">): Promise<InsightPage<ReconciledNight>> {
   const byRoomType = question.by === "roomType";
   async function* read(window: NightWindow) {
+    const pauses = new WorkPauses();
     for await (const night of (await reconcile(client, question, window, queryContext)).nights)
-      yield (byRoomType ? night.byRoomType() : [night.total()]).filter(
-        (item) => item.reported !== null || item.rebuilt !== 0 || item.unpickedBlocks !== 0,
-      );
+      for await (const items of byRoomType ? night.byRoomType(pauses) : [[night.total()]])
+        yield items.filter(
+          (item) => item.reported !== null || item.rebuilt !== 0 || item.unpickedBlocks !== 0,
+        );
   }
   return pageOfNights(
     {

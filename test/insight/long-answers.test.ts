@@ -1,0 +1,88 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { setImmediate } from "node:timers/promises";
+import fc from "fast-check";
+import { type BooksSource, type ComparisonContext, compareBooks } from "../../src/insight/compared-books.ts";
+import { compareCodes } from "../../src/insight/paging.ts";
+import { NightSums } from "../../src/insight/reconciliation.ts";
+import { WorkPauses } from "../../src/platform/runtime/work-pauses.ts";
+import { longestTurn } from "../support/longest-turn.ts";
+
+/** Codes that differ only in their end, and whose order in UTF-16 is not that of UTF-8. */
+const codeOf = (at: number) => `${"😀".repeat(50)}${(at * 7_919) % 999_983}`;
+const NIGHT = "2026-09-10";
+/** Processor time of a turn, in ms. */
+const TURN_MS_MAX = 100;
+
+test("codes are compared by their bytes in UTF-8", () => {
+  const code = fc
+    .array(fc.constantFrom("a", "b", "é", "\ud7ff", "\ue000", "\uffff", "😀", "🙂"))
+    .map((some) => some.join(""));
+  fc.assert(
+    fc.property(code, code, (one, other) => {
+      assert.equal(compareCodes(one, other), Buffer.compare(Buffer.from(one), Buffer.from(other)));
+    }),
+  );
+});
+
+test("a night of 150,000 room types is listed in turns", async () => {
+  const rooms = Array.from({ length: 150_000 }, (_, at) => {
+    return { night: NIGHT, room_type: codeOf(at), block_group: null, rooms: 1 };
+  });
+  const pauses = new WorkPauses();
+  const sums = await new NightSums(NIGHT).add(rooms, [], pauses);
+  let listed = 0;
+  const list = async () => {
+    for await (const some of sums.byRoomType(pauses)) listed += some.length;
+  };
+  assert.ok((await longestTurn(list)) < TURN_MS_MAX);
+  assert.equal(listed, 150_000);
+});
+
+test("books of 10,000 items are compared with others in turns", async () => {
+  const itemsOf = (series: number, night: string) =>
+    Array.from({ length: 10_000 }, (_, at) => ({
+      stayDate: night,
+      unit: codeOf(at * 7 + series),
+      currency: "EUR",
+      rooms: 1,
+      roomRevenue: "101.10",
+      grossRoomRevenue: null,
+      adr: "101.10",
+      capacity: null,
+      outOfOrder: null,
+      occupancy: null,
+      revpar: null,
+    })).sort((one, other) => compareCodes(one.unit, other.unit));
+  type Item = ReturnType<typeof itemsOf>[number];
+  // The nights of last year are 364 days earlier.
+  const series = Array.from({ length: 7 }, (_, at) =>
+    itemsOf(at, at === 1 || at === 2 ? "2025-09-11" : NIGHT),
+  );
+  const source = {
+    question: { by: "roomType", clock: "source", asOf: null },
+    start: null,
+    hasStock: false,
+    read: async () => {
+      await setImmediate();
+      return series.shift();
+    },
+    positionOf: ({ stayDate, unit, currency }: Item) => [stayDate, 0, unit, 0, currency],
+    without: (item: Item) => ({ ...item, rooms: 0, roomRevenue: null }),
+  } as unknown as BooksSource<Item>;
+  const context = {
+    comparison: "all",
+    known: { night: "2020-01-01", since: "2020-01-01T00:00:00Z" },
+    lastYearAsOf: "2026-09-01T00:00:00Z",
+    businessDay: NIGHT,
+    since: ["2026-09-09T00:00:00Z", "2026-09-07T00:00:00Z", "2026-09-03T00:00:00Z", "2026-08-11T00:00:00Z"],
+  } as unknown as ComparisonContext;
+  const window = { first: NIGHT, last: NIGHT };
+  let compared: readonly Item[] = [];
+  const compare = async () => {
+    compared = await compareBooks(source, context, window, 10_000);
+  };
+  const longest = await longestTurn(compare);
+  assert.equal(compared.length, 10_000);
+  assert.ok(longest < TURN_MS_MAX, `${longest} ms`);
+});
