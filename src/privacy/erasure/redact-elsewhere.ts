@@ -64,12 +64,12 @@ interface FreeTextColumn {
   readonly table: string;
   readonly column: string;
   readonly type: "json" | "text";
-  /** SQL: rows within reach; `{codes}` and `{foreign}` are those of a Reach. */
+  /** SQL: rows within a Reach, whose codes are $1 and foreign clients $2. */
   readonly within: string;
 }
 
-const OF_CLIENT = "client_id <> all ({foreign})";
-const OF_CODES = "client_code = any ({codes})";
+const OF_CLIENT = "client_id <> all ($2::text[])";
+const OF_CODES = "client_code = any ($1::text[])";
 const OF_ENDPOINT = `endpoint_id in (select endpoint_id from bellhop.webhook_endpoint where ${OF_CLIENT})`;
 const columnsOf = (within: string, table: string, ...columns: readonly string[]): FreeTextColumn[] =>
   columns.map((column) => ({
@@ -91,7 +91,7 @@ export const FREE_TEXT_OF_LOG: readonly FreeTextColumn[] = columnsOf(
 );
 export const FREE_TEXT_ELSEWHERE: readonly FreeTextColumn[] = [
   ...columnsOf(
-    `coalesce(${OF_CLIENT}, true) and coalesce(detail ->> 'clientCode' = any ({codes}), true)`,
+    `coalesce(${OF_CLIENT}, true) and coalesce(detail ->> 'clientCode' = any ($1::text[]), true)`,
     "bellhop.audit_entry",
     "detail",
     "lists",
@@ -214,8 +214,7 @@ function* groupsOf(words: readonly string[]): Generator<string[]> {
 }
 
 /** Both parameters are always used, so that their types are known. */
-const withinReach = (within: string): string =>
-  `($1::text[], $2::text[]) is not null and ${within.replaceAll("{codes}", "$1::text[]").replaceAll("{foreign}", "$2::text[]")}`;
+const withinReach = (within: string): string => `($1::text[], $2::text[]) is not null and ${within}`;
 
 /**
  * Removes words from string values only: a person's number may equal one of Bellhop's, and a name a member's. Returns the number of rows
