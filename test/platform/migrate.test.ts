@@ -156,7 +156,8 @@ test("relations of another version are made anew, with their grants and their co
     create function analytics.movement_as_of(instant timestamptz, clock analytics.clock default 'source', of_client_code text default null,
       of_property_code text default null, first_date date default null, last_date date default null)
       returns table (client_code text, property_code text) language sql as $$select 'a', 'b'$$;
-    create view analytics.movement as select counted.* from analytics.movement_as_of('infinity') as counted;
+    create view analytics.movement as select counted.* from analytics.stored_property
+      cross join lateral analytics.movement_as_of('infinity') as counted;
     grant select on analytics.movement to public;
     create view public.moved as select client_code from analytics.movement;
     comment on schema analytics is 'Made by version 99.0.0 (00ff).'`);

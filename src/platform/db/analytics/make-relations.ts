@@ -128,12 +128,14 @@ function ofCounted(
     throw new Error(`The columns of analytics.${name} have another order: a new one is added at the end.`);
   const view = `create or replace view analytics.${name} as`;
   const typed = columns.map((column) => `${column.name} ${column.type}`);
-  // The columns of a function stay as they are, and those of a view may grow: the view lets go of its function meanwhile.
+  // The columns of a function stay as they are, and those of a view may grow: the view lets go of its function meanwhile. It reads a
+  // table of the coordinator still, or Citus would create it on the workers.
   const grow =
     existing.length === 0 || existing.length === columns.length
       ? []
       : [
-          `${view} select ${columns.map((column) => `null::${column.type} as ${column.name}`).join(", ")} where false`,
+          `${view} select ${columns.map((column) => `null::${column.type} as ${column.name}`).join(", ")}
+            from analytics.stored_property where false`,
           `drop function analytics.${name}_as_of`,
         ];
   return [
