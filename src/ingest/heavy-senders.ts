@@ -18,7 +18,7 @@ export function valuesBeyondUsual(values: number): number {
 
 /**
  * Finds the clients whose records take appliers far longer than their request cost suggests: by the values of their batches, and by the
- * rows that appliers of this process have made of them. Their batches yield to others (docs/decisions/0007), so that the records of
+ * rows of the ledger that appliers of this process have made of them, where a record out of order counts as 100 rows. Their batches yield to others (docs/decisions/0007), so that the records of
  * others are applied without waiting for theirs.
  */
 export class HeavySenders {

@@ -47,6 +47,21 @@ describe("what one batch can make apply do", () => {
     assert.equal(row?.transactions, 3);
   });
 
+  test("the rows that a batch makes are reported, and a record out of order as 100", async () => {
+    bench.rowsEntered.length = 0;
+    bench.startApplier();
+    const versions = [4, 5, 1, 2].map((second) =>
+      reservation("ROWS", `2026-01-01T00:00:0${second}Z`, `${second}`),
+    );
+    for (const version of versions) await bench.outcomesOf(await bench.accept([version]));
+    await bench.outcomesOf(await bench.accept([group("ROWS", 7)], "g"));
+    await bench.stopApplier();
+    const [first, second, ...others] = bench.rowsEntered;
+    const late = others.slice(0, 2);
+    assert.deepEqual([first, second, others[2]], [1, 1, 7]);
+    for (const rows of late) assert.ok(rows > 100 && rows < 110, String(rows));
+  });
+
   test("a session begins with a small transaction, and takes more after each commit", async () => {
     const ids: string[] = [];
     for (let n = 0; n < 40; n += 1)

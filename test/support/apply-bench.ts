@@ -63,6 +63,8 @@ export class ApplyBench {
   readonly log: AcceptLog;
   readonly properties: PropertyRegister;
   readonly failures: unknown[] = [];
+  /** The rows of the night ledger of each batch applied, as appliers report them. */
+  readonly rowsEntered: number[] = [];
   #applier: Appliers | undefined;
 
   private constructor(database: TestDatabase, log: AcceptLog) {
@@ -110,6 +112,7 @@ export class ApplyBench {
       clientConfig: this.database.clientConfig,
       pool: this.database.pool,
       properties: new PropertyDirectory(this.database.pool),
+      entered: (_clientId, _records, rows) => this.rowsEntered.push(rows),
     };
   }
 

@@ -38,6 +38,9 @@ const BUCKETS_WITH_RELEASES: Asked = {
   ),
 };
 
+/** A record out of order looks up the versions around it, which takes about as long as writing so many rows. */
+const OUT_OF_ORDER_ROWS = 100;
+
 /** The rows to write, and encoded compact nights by `textOfKey`. */
 interface Entered {
   readonly deltas: LedgerDelta[];
@@ -58,7 +61,7 @@ export class NightLedger {
   readonly #knownBooks: KnownBooks;
   /** Whether a bucket has released copies; few do. */
   readonly #hasReleases = new Map<number, boolean>();
-  /** Rows entered in this transaction and in the last one, by the request that they count from. */
+  /** Of this transaction and of the last one; see `rowsWritten`. */
   #rows = new Map<string, number>();
   #lastRows: ReadonlyMap<string, number> = new Map();
 
@@ -106,6 +109,7 @@ export class NightLedger {
     );
     if (outOfOrder.size > 0) {
       const others = steps.filter(({ text }) => outOfOrder.has(text));
+      for (const { countsFrom } of others) this.#count(countsFrom, OUT_OF_ORDER_ROWS);
       for (const resource of ["r", "g"] as const) {
         const ofResource = others.filter(({ of }) => of.resource === resource);
         if (ofResource.length > 0)
@@ -121,7 +125,7 @@ export class NightLedger {
       if (delta.of.resource === "r") this.#addReservation(entered, delta);
       else this.#addBlocks(entered.blocks, delta);
       const rows = entered.deltas.length + entered.nights.length + entered.blocks.length - before;
-      this.#rows.set(delta.countsFrom, (this.#rows.get(delta.countsFrom) ?? 0) + rows);
+      this.#count(delta.countsFrom, rows);
     }
     // ledger_delta has an array column, which cannot be written on Citus.
     const write = (await takesArrays(this.#client)) ? writeDeltas : writeAsEntries;
@@ -131,7 +135,11 @@ export class NightLedger {
     return entered.compact;
   }
 
-  /** The number of rows entered in the transaction that was last written, by the request that they count from. */
+  #count(countsFrom: string, rows: number): void {
+    this.#rows.set(countsFrom, (this.#rows.get(countsFrom) ?? 0) + rows);
+  }
+
+  /** The rows entered in the transaction that was last written, by the request that they count from; OUT_OF_ORDER_ROWS more for each record out of order. */
   get rowsWritten(): ReadonlyMap<string, number> {
     return this.#lastRows;
   }
