@@ -2,8 +2,10 @@
  * `npm run campaign -- NAME …`: what is too long or too demanding for `npm test`. Without a name, the table of campaigns with about how
  * long each takes on two cores; `NAME --help` has its options. Exit code 1 on failure, 77 if unsupported on this machine.
  */
+
 import { containersCampaign } from "../test/deployment/containers/campaign.ts";
 import { overlaysCampaign } from "../test/deployment/overlays-campaign.ts";
+import { collectionsCampaign } from "../test/documentation/collections-campaign.ts";
 import { NotHere } from "../test/faults/campaign-command.ts";
 import { alertsCampaign } from "../test/operations/alerts-campaign.ts";
 
@@ -19,6 +21,11 @@ const CAMPAIGNS: Readonly<Record<string, Campaign>> = {
     what: "each alert rule fires by its fault and is quiet otherwise (promtool)",
     takes: "1 minute",
     run: alertsCampaign,
+  },
+  collections: {
+    what: "the Postman collection and the Bruno folder by the vendors' own programs, from npm",
+    takes: "3 minutes",
+    run: collectionsCampaign,
   },
   containers: {
     what: "the image and compose.yaml with a container engine: hardening, drain, rolling restart under load",

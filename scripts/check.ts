@@ -16,6 +16,7 @@ const CHECKS: Readonly<Record<string, string>> = {
   patterns: dev("check-patterns.ts"),
   audit: dev("audit-dependencies.ts"),
   openapi: `${dev("write-openapi.ts --check")} && spectral lint docs/openapi.json --fail-severity hint && redocly lint docs/openapi.json docs/openapi.codegen.json`,
+  collections: dev("write-collections.ts --check"),
   golden: dev("write-golden.ts --check"),
   client: dev("check-client.ts"),
   migrations: dev("check-migrations.ts"),

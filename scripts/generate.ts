@@ -16,6 +16,10 @@ const GENERATED: Readonly<Record<string, Generated>> = {
     script: "scripts/write-openapi.ts",
     what: "docs/openapi.json, docs/openapi.codegen.json, types of the client and the console, the contract's promises",
   },
+  collections: {
+    script: "scripts/write-collections.ts",
+    what: "docs/collections, for Postman and Bruno, from docs/openapi.json",
+  },
   docs: { script: "scripts/write-docs.ts", what: "tables of fields, codes and errors in docs/" },
   schema: { script: "scripts/dump-schema.ts", what: "sql/schema.sql" },
   help: { script: "scripts/write-cli-help.ts", what: "test/golden/cli-help.txt" },

@@ -3,7 +3,7 @@ import { BACKFILL_SCHEMAS } from "../backfill/openapi.ts";
 import { CERTIFICATION_ENDPOINTS } from "../certification/certification-route.ts";
 import { AUTH_PATHS } from "../identity/metadata.ts";
 import { AUTH_OPERATIONS, AUTH_SCHEMAS } from "../identity/openapi/auth-operations.ts";
-import { SCOPES, type Scope } from "../identity/scopes.ts";
+import { TOKEN_SCOPES } from "../identity/scopes.ts";
 import { ACCEPTED_ANSWER, dataOperations, dataSchemas } from "../ingest/openapi/data-operations.ts";
 import { recordSchemas } from "../ingest/openapi/record-schemas.ts";
 import { INSIGHT_SCHEMAS, insightOperations } from "../insight/openapi/insight-document.ts";
@@ -27,14 +27,13 @@ import { SERVICE_OPERATIONS, SERVICE_SCHEMAS } from "./service-operations.ts";
 /** The contract's version, independent of the service's. Additions increase the second number. */
 const CONTRACT_VERSION = "1.0.0";
 
-const SCOPE_MEANINGS: Readonly<Record<Scope, string>> = {
+const SCOPE_MEANINGS: Readonly<Record<(typeof TOKEN_SCOPES)[number], string>> = {
   "inventories:write": "Push room inventory.",
   "reservations:write": "Push reservations.",
   "groups:write": "Push group block masters.",
   read: "Read requests, records, histories and changes.",
   "insight:read": "Ask what is on the books, pickup, pace and how feeds do.",
   webhooks: "Register webhook endpoints.",
-  introspect: "Introspect tokens; no token carries this scope.",
 };
 
 function securitySchemes(authUrl: string): Record<string, SecurityScheme> {
@@ -46,7 +45,7 @@ function securitySchemes(authUrl: string): Record<string, SecurityScheme> {
       flows: {
         clientCredentials: {
           tokenUrl: authUrl + AUTH_PATHS.token,
-          scopes: Object.fromEntries(SCOPES.map((scope) => [scope, SCOPE_MEANINGS[scope]])),
+          scopes: Object.fromEntries(TOKEN_SCOPES.map((scope) => [scope, SCOPE_MEANINGS[scope]])),
         },
       },
     },
@@ -69,7 +68,7 @@ function serversOf(url: string): readonly Server[] {
   return [
     {
       url,
-      description: "The deployment that served this document (production, staging or sandbox)",
+      description: "Bellhop (production, staging or sandbox)",
       "x-internal": false,
     },
   ];
