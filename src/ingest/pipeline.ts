@@ -23,25 +23,56 @@ import type { Submission } from "./log/submission.ts";
 import { type CheckedBatch, type RedactionList, redactBatch } from "./redact.ts";
 import { type RequestCost, requestCost } from "./request-cost.ts";
 
+/** What steps find out, for those that follow. */
+interface Findings {
+  readonly principal: Principal;
+  readonly parameters: HeaderParameters;
+  readonly cost: RequestCost;
+  readonly body: ReceivedBody;
+  readonly batch: BatchValidator;
+  readonly kept: CheckedBatch;
+}
+
+/** A POST of which these are known. */
+type Knows<Name extends keyof Findings> = DataPost & Pick<Findings, Name>;
+
+type Step<Post> = (context: DataContext, post: Post) => Promise<void> | undefined | void;
+
+/** Steps in their order. The compiler refuses a step before those whose findings it needs. */
+class Steps<Known extends keyof Findings = never> {
+  readonly list: readonly Step<never>[];
+
+  constructor(list: readonly Step<never>[] = []) {
+    this.list = list;
+  }
+
+  /** Adds a step, which finds these out. */
+  step<Found extends keyof Findings = never>(
+    next: Step<Knows<Known>>,
+    ..._found: readonly Found[]
+  ): Steps<Known | Found> {
+    return new Steps([...this.list, next]);
+  }
+}
+
 /** The steps of a POST to a data endpoint, in the order of the contract. A step adds its results to the post or throws a refusal. */
-const STEPS: readonly ((context: DataContext, post: DataPost) => Promise<void> | void)[] = [
-  checkFraming, // 400, and the connection is closed
-  authenticate, // 401 no bearer token, 403 invalid token
-  limitRate, // 403 scope, 429
-  readHeaders, // 415 media type, 422 optional headers
-  checkReady, // 503 disk almost full, no log writer
-  admitBackfill, // 409, 422, 429: before the body is read, so that refusing costs little
-  receive, // 413, 415, 503; inflates, and charges the client's rate for bytes as they arrive
-  readRecords, // 400 not a JSON array; checks each record and charges the client's rate for them
-  refuseForeign, // 403 property not granted, 422 not the backfill's property
-  readmitBackfill, // 409: the backfill may have ended while the body was received
-  validateRecords, // 400 invalid records, 409 backfill; repeats the answer of a known Idempotency-Key
-  registerProperties, // 429 too many new properties
-  fingerprint, // path, handling and body, for the Idempotency-Key
-  redact, // according to the erasure list and the client code's settings
-  authorizeAgain, // 403: permissions may have ended while the body was received
-  append, // 409 Idempotency-Key reused, 503; durable once it resolves
-];
+const STEPS = new Steps()
+  .step(checkFraming) // 400, and the connection is closed
+  .step(authenticate) // 401 no bearer token, 403 invalid token
+  .step(limitRate, "principal") // 403 scope, 429
+  .step(readHeaders, "parameters") // 415 media type, 422 optional headers
+  .step(checkReady) // 503 disk almost full, no log writer
+  .step(admitBackfill) // 409, 422, 429: before the body is read, so that refusing costs little
+  .step(receive, "cost", "body") // 413, 415, 503; inflates, and charges the client's rate for bytes as they arrive
+  .step(readRecords, "batch") // 400 not a JSON array; checks each record and charges the client's rate for them
+  .step(refuseForeign) // 403 property not granted, 422 not the backfill's property
+  .step(readmitBackfill) // 409: the backfill may have ended while the body was received
+  .step(validateRecords, "kept") // 400 invalid records, 409 backfill; repeats the answer of a known Idempotency-Key
+  .step(registerProperties) // 429 too many new properties
+  .step(fingerprint) // path, handling and body, for the Idempotency-Key
+  .step(redact) // according to the erasure list and the client code's settings
+  .step(authorizeAgain) // 403: permissions may have ended while the body was received
+  .step(append).list as readonly Step<DataPost>[]; // 409 Idempotency-Key reused, 503; durable once it resolves
 
 /** Resolves once the batch is durable, with its id in `post.acceptedRequestId`. Throws EmptyRefusal or an error for `asServiceError`. */
 export async function acceptPost(context: DataContext, post: DataPost): Promise<void> {
@@ -117,12 +148,6 @@ function whenKnown<Known>(
   return (value instanceof Promise ? value.then(use) : use(value)) ?? undefined;
 }
 
-/** A result of an earlier step. */
-function found<Found>(value: Found | undefined): Found {
-  if (value === undefined) throw new Error("A step of the ingest pipeline ran before the one that it needs.");
-  return value;
-}
-
 function checkFraming(_context: DataContext, { raw }: DataPost): void {
   const fault = faultOf(raw);
   if (fault !== undefined) throw fault;
@@ -168,10 +193,13 @@ export function checkReady(context: DataContext): void {
   });
 }
 
-function admitBackfill(context: DataContext, post: DataPost): Promise<void> | undefined {
-  const { backfillId } = found(post.parameters);
+function admitBackfill(
+  context: DataContext,
+  post: Knows<"principal" | "parameters">,
+): Promise<void> | undefined {
+  const { backfillId } = post.parameters;
   if (backfillId === null) return undefined;
-  const { clientId } = found(post.principal);
+  const { clientId } = post.principal;
   const admitting = context.backfills.admit(clientId, backfillId, post.endpoint.resource);
   return whileOpen(
     post,
@@ -181,8 +209,8 @@ function admitBackfill(context: DataContext, post: DataPost): Promise<void> | un
   );
 }
 
-function whileOpen(post: DataPost, asking: Promise<unknown>): Promise<void> {
-  const { idempotencyKey } = found(post.parameters);
+function whileOpen(post: Knows<"parameters">, asking: Promise<unknown>): Promise<void> {
+  const { idempotencyKey } = post.parameters;
   const handled = asking.then(
     () => undefined,
     (refusal) => {
@@ -193,12 +221,12 @@ function whileOpen(post: DataPost, asking: Promise<unknown>): Promise<void> {
   return countDatabase(post.waits, handled);
 }
 
-function readmitBackfill(_context: DataContext, post: DataPost): Promise<void> | undefined {
+function readmitBackfill(_context: DataContext, post: Knows<"parameters">): Promise<void> | undefined {
   return post.backfill && whileOpen(post, post.backfill.stillOpen());
 }
 
-async function receive(context: DataContext, post: DataPost): Promise<void> {
-  const principal = found(post.principal);
+async function receive(context: DataContext, post: Knows<"principal">): Promise<void> {
+  const principal = post.principal;
   const cost = requestCost(context, principal);
   post.cost = cost;
   const startedAt = performance.now();
@@ -210,25 +238,28 @@ async function receive(context: DataContext, post: DataPost): Promise<void> {
   post.waits.body = performance.now() - startedAt;
 }
 
-function charge(post: DataPost, result: RateResult | undefined): void {
-  if (result !== undefined) post.rate = { of: found(post.principal), result };
+function charge(post: Knows<"principal">, result: RateResult | undefined): void {
+  if (result !== undefined) post.rate = { of: post.principal, result };
 }
 
-function readRecords(context: DataContext, post: DataPost): Promise<void> | undefined {
+function readRecords(
+  context: DataContext,
+  post: Knows<"principal" | "parameters" | "cost" | "body">,
+): Promise<void> | undefined {
   return whenKnown(context.redactions.current(), (settings) => readRecordsBy(settings, context, post));
 }
 
 function readRecordsBy(
   settings: RedactionList,
   context: DataContext,
-  post: DataPost,
+  post: Knows<"principal" | "parameters" | "cost" | "body">,
 ): Promise<void> | undefined {
   const { resource } = post.endpoint;
-  const body = found(post.body).bytes;
+  const body = post.body.bytes;
   const batch = new BatchValidator({
     resource,
-    lenient: found(post.parameters).lenient,
-    principal: found(post.principal),
+    lenient: post.parameters.lenient,
+    principal: post.principal,
     backfill: post.backfill,
     body,
     settings,
@@ -237,7 +268,7 @@ function readRecordsBy(
   const startedAt = performance.now();
   if (post.trace) post.trace.recordsAtMs = startedAt;
   const { limits } = context;
-  const nullsAbsent = found(post.principal).nulls === "absent";
+  const nullsAbsent = post.principal.nulls === "absent";
   const reading = readBatchInTurns(
     body,
     nullsAbsent ? { ...limits, nullsAbsent } : limits,
@@ -246,14 +277,14 @@ function readRecordsBy(
   );
   const settle = (refusal: BatchRefusal | undefined) => {
     post.waits.records = performance.now() - startedAt;
-    charge(post, found(post.cost)(post.bodyBytes, batch.all, batch.unusable));
+    charge(post, post.cost(post.bodyBytes, batch.all, batch.unusable));
     if (refusal !== undefined) throw refusalError(refusal);
   };
   return whenKnown(reading, settle);
 }
 
-function refuseForeign(context: DataContext, post: DataPost): Promise<void> | undefined {
-  const { foreign, misplaced } = found(post.batch);
+function refuseForeign(context: DataContext, post: Knows<"principal" | "batch">): Promise<void> | undefined {
+  const { foreign, misplaced } = post.batch;
   if (foreign !== undefined) {
     const refuse = () => {
       throw lacksGrant(foreign.clientCode ?? "", foreign.propertyCode ?? "", foreign.index);
@@ -264,12 +295,15 @@ function refuseForeign(context: DataContext, post: DataPost): Promise<void> | un
   return undefined;
 }
 
-function validateRecords(context: DataContext, post: DataPost): Promise<void> | undefined {
-  const { preferenceApplied, idempotencyKey } = found(post.parameters);
+function validateRecords(
+  context: DataContext,
+  post: Knows<"principal" | "parameters" | "body" | "batch">,
+): Promise<void> | undefined {
+  const { preferenceApplied, idempotencyKey } = post.parameters;
   const hint = () => (preferenceApplied === null ? misspeltHandling(post.raw.headers) : "");
   try {
     if (post.notOpen !== undefined) throw post.notOpen;
-    post.kept = { ...found(post.batch).result(hint), body: found(post.body).bytes };
+    post.kept = { ...post.batch.result(hint), body: post.body.bytes };
     return undefined;
   } catch (refusal) {
     if (idempotencyKey === null) throw refusal;
@@ -278,9 +312,13 @@ function validateRecords(context: DataContext, post: DataPost): Promise<void> | 
 }
 
 /** Repeats the answer of a batch accepted before under this key, although a setting would refuse it now or its backfill has ended. */
-async function repeatAnswer(context: DataContext, post: DataPost, refusal: unknown): Promise<void> {
+async function repeatAnswer(
+  context: DataContext,
+  post: Knows<"principal" | "parameters" | "body">,
+  refusal: unknown,
+): Promise<void> {
   await fingerprint(context, post);
-  const { clientId } = found(post.principal);
+  const { clientId } = post.principal;
   const finding = findAccepted(context.pool, clientId, post.idempotency);
   const requestId = await countDatabase(post.waits, finding);
   if (requestId === undefined) throw refusal;
@@ -289,38 +327,41 @@ async function repeatAnswer(context: DataContext, post: DataPost, refusal: unkno
   post.endpoint.meter.repeated();
 }
 
-function registerProperties(context: DataContext, post: DataPost): Promise<void> | undefined {
-  const registering = context.properties.register(found(post.principal).clientId, found(post.kept).records);
+function registerProperties(
+  context: DataContext,
+  post: Knows<"principal" | "kept">,
+): Promise<void> | undefined {
+  const registering = context.properties.register(post.principal.clientId, post.kept.records);
   return registering && countDatabase(post.waits, registering);
 }
 
-function fingerprint(_context: DataContext, post: DataPost): Promise<void> | undefined {
-  const { idempotencyKey: key, lenient, backfillId } = found(post.parameters);
+function fingerprint(_context: DataContext, post: Knows<"parameters" | "body">): Promise<void> | undefined {
+  const { idempotencyKey: key, lenient, backfillId } = post.parameters;
   if (key === null) return undefined;
   // Includes the backfill: otherwise a repeated key would make one backfill claim the batch of another.
   const of = backfillId === null ? "" : `${backfillId}\0`;
   const head = `${post.endpoint.resource}\0${lenient}\0${of}`;
-  return whenKnown(fingerprintOf(head, found(post.body).bytes), (made) => {
+  return whenKnown(fingerprintOf(head, post.body.bytes), (made) => {
     post.idempotency = { key, fingerprint: made };
   });
 }
 
-function redact(context: DataContext, post: DataPost): Promise<void> | undefined {
+function redact(context: DataContext, post: Knows<"kept">): Promise<void> | undefined {
   return whenKnown(context.redactions.current(), (redactions) =>
-    whenKnown(redactBatch(post.endpoint.resource, found(post.kept), redactions), (kept) => {
+    whenKnown(redactBatch(post.endpoint.resource, post.kept, redactions), (kept) => {
       post.kept = kept;
     }),
   );
 }
 
-function authorizeAgain(context: DataContext, post: DataPost): Promise<void> | undefined {
+function authorizeAgain(context: DataContext, post: Knows<"principal" | "kept">): Promise<void> | undefined {
   const { principal, bearer, endpoint } = post;
   if (principal === undefined || bearer.kind !== "ok") return undefined;
   const known = principalAgain(context, principal, bearer.version, [endpoint.scope]);
   if (known === principal) return undefined;
   return whenKnown(known, (current) => {
     post.principal = current;
-    const foreign = found(post.kept).records.find(
+    const foreign = post.kept.records.find(
       ({ clientCode, propertyCode }) => !permits(current, clientCode, propertyCode),
     );
     if (foreign === undefined) return undefined;
@@ -334,14 +375,17 @@ function authorizeAgain(context: DataContext, post: DataPost): Promise<void> | u
 const LARGE_RECORDS = 2_000;
 const LARGE_BYTES = 4 * 1_048_576;
 
-async function append(context: DataContext, post: DataPost): Promise<void> {
+async function append(
+  context: DataContext,
+  post: Knows<"principal" | "parameters" | "batch" | "kept">,
+): Promise<void> {
   const { trace, waits, parameters } = post;
   const { letter, meter } = post.endpoint;
-  const { lenient, correlationId, replyTo, backfillId } = found(parameters);
-  const { body, records, rejected } = found(post.kept);
-  const { clientId } = found(post.principal);
+  const { lenient, correlationId, replyTo, backfillId } = parameters;
+  const { body, records, rejected } = post.kept;
+  const { clientId } = post.principal;
   const isLarge = records.length >= LARGE_RECORDS || body.length >= LARGE_BYTES;
-  const isHeavy = context.heavySenders.yields(clientId, letter === "i" ? 0 : found(post.batch).valuesBeyond);
+  const isHeavy = context.heavySenders.yields(clientId, letter === "i" ? 0 : post.batch.valuesBeyond);
   const yields = post.backfill !== undefined || isLarge || isHeavy;
   const log = yields ? await context.yieldingLog() : context.acceptLog;
   const startedAt = performance.now();
@@ -384,10 +428,10 @@ function cutCode(code: string | undefined): string | undefined {
 
 async function auditForeign(
   context: DataContext,
-  { endpoint: { resource }, principal }: DataPost,
+  { endpoint: { resource }, principal }: Knows<"principal">,
   { index, clientCode, propertyCode }: ForeignRecord,
 ) {
-  const { clientId } = found(principal);
+  const { clientId } = principal;
   await recordAudit(context.pool, {
     who: `client:${clientId}`,
     what: "refuse-foreign-property",
