@@ -24,13 +24,17 @@ const CURRENT = `
   union
   select bucket, request_id, record_index from bellhop.quarantine
   where request_id >= $1::uuid and request_id < $2::uuid and state = 'q'`;
-/** The next $3 parts of a window after ($1, $2), in order of receipt, with the indexes of their kept records. */
+/** The next $3 parts of a window after ($1, $2), in order of receipt, with the indexes of their kept and of their rejected records. */
 const partsOf = (window: string, pointed: string) => `
   select log.bucket, log.log_writer_id::text as log_writer_id, log.request_id, log.kind, log.resource,
     array(
       select pointed.record_index from ${pointed} as pointed
       where pointed.request_id = log.request_id and pointed.bucket = log.bucket
-    ) as pointed
+    ) as pointed,
+    (
+      select json_object_agg(rejection ->> 'index', rejection ->> 'clientCode')
+      from json_array_elements(log.rejections) as rejection
+    ) as rejected
   from bellhop.${window} as log
   where (log.request_id, log.bucket) > ($1::uuid, $2::integer)
   order by log.request_id, log.bucket
@@ -51,25 +55,28 @@ interface WindowPart {
   readonly kind: string;
   readonly resource: ResourceLetter;
   readonly pointed: readonly number[];
+  /** By the indexes of rejected records, the client code that they name; null: none. */
+  readonly rejected: Readonly<Record<number, string | null>> | null;
 }
 
 /**
  * What happens to a part: it is dropped, copied, or copied with some of its records. If its outcomes have expired it becomes kind `c`: no
- * longer a request, only the location of records.
+ * longer a request, only the location of records. Its rejected records are dropped then: nothing else names them, so that no erasure would
+ * find them.
  */
 type Fate =
   | { readonly keep: "nothing" }
   | { readonly keep: "all"; readonly kind: string }
-  | { readonly keep: "some"; readonly kind: string; readonly byClient: boolean };
+  | { readonly keep: "some"; readonly kind: string; readonly share: ReturnType<PastTerm["shareOf"]> };
 
-function fateOf({ kind, bucket, resource, pointed }: WindowPart, past: PastTerm): Fate {
+function fateOf({ kind, bucket, resource, pointed, rejected }: WindowPart, past: PastTerm): Fate {
   const areOutcomesPast = past.areOutcomesPast(bucket, resource);
   if (kind === "r" || kind === "d") return areOutcomesPast ? { keep: "nothing" } : { keep: "all", kind };
   const becomes = areOutcomesPast ? "c" : kind;
   const share = past.shareOf(resource, "payloads");
-  if (share === "none") return { keep: "all", kind: becomes };
+  if (share === "none" && (becomes !== "c" || rejected === null)) return { keep: "all", kind: becomes };
   if (share === "all" && pointed.length === 0 && becomes === "c") return { keep: "nothing" };
-  return { keep: "some", kind: becomes, byClient: share === "some" };
+  return { keep: "some", kind: becomes, share };
 }
 
 /** Whether everything in a window has been applied; appliers still need unapplied parts. */
@@ -164,13 +171,22 @@ async function carry(
     return rowCount ?? 0;
   }
 
-  async function copySome(kind: string, part: WindowPart, byClient: boolean): Promise<number> {
+  async function copySome(
+    part: WindowPart,
+    { kind, share }: Extract<Fate, { readonly keep: "some" }>,
+  ): Promise<number> {
     const key = [part.bucket, part.log_writer_id, part.request_id];
     const ofPart = `from ${from} as log where bucket = $1 and log_writer_id = $2 and request_id = $3`;
     const { rows } = await client.query<StoredBody>(`select layout, body ${ofPart}`, key);
     const [stored] = rows;
     if (stored === undefined) throw new Error(`A part of ${window.name} is missing.`);
-    const { kept, body } = await keptRecordsOf(part, stored, byClient ? past : undefined);
+    const isWanted = (index: number, bytes: Buffer): boolean => {
+      const rejectedOf = part.rejected?.[index];
+      if (kind === "c" && rejectedOf !== undefined) return false;
+      if (share !== "some") return share === "none";
+      return !past.isPast(rejectedOf ?? clientCodeOf(part.resource, bytes), part.resource, "payloads");
+    };
+    const { kept, body } = await keptRecordsOf(part, stored, isWanted);
     if (kept === 0 && kind === "c") return 0;
     await checkRoom(sessions, window);
     await client.query(`${into} select ${selected(kind, REWRITTEN)} ${ofPart}`, [
@@ -196,24 +212,22 @@ async function carry(
         kind,
         ofKind.map(({ part }) => part),
       );
-    for (const { part, fate } of fates)
-      if (fate.keep === "some") kept += await copySome(fate.kind, part, fate.byClient);
+    for (const { part, fate } of fates) if (fate.keep === "some") kept += await copySome(part, fate);
   }
 }
 
 const REWRITTEN = { layout: "$4::bytea", body: "$5::bytea" };
 
-/** The kept records of a part: those that are current or quarantined, and (`past`) those whose payload period has not expired. */
+/** The kept records of a part: those that are current or quarantined, and those that are wanted otherwise. */
 async function keptRecordsOf(
-  { bucket, request_id: requestId, resource, pointed }: WindowPart,
+  { bucket, request_id: requestId, pointed }: WindowPart,
   stored: StoredBody,
-  past: PastTerm | undefined,
+  isWanted: (index: number, bytes: Buffer) => boolean,
 ): Promise<{ readonly kept: number; readonly body: StoredBody }> {
   const wanted = new Set(pointed);
   let kept = 0;
   const rewritten = await rewriteBody({ bucket, requestId }, stored, ({ index, bytes }) => {
-    const isKept =
-      wanted.has(index) || past?.isPast(clientCodeOf(resource, bytes), resource, "payloads") === false;
+    const isKept = wanted.has(index) || isWanted(index, bytes);
     if (isKept) kept += 1;
     return isKept ? "keep" : "drop";
   });
