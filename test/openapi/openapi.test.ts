@@ -12,7 +12,7 @@ import { groupRecord, inventoryRecord, reservationRecord } from "../support/reco
 import { type RequestOptions, startTestService, type TestService } from "../support/service.ts";
 
 /** The pages of the documentation and what they load are no API; `/docs` itself leads to them. */
-const OF_DOCUMENTATION = /^[A-Z]+ \/(docs\/.*)?$/;
+const OF_DOCUMENTATION = /^[A-Z]+ \/(docs\/.*|llms\.txt)?$/;
 /** The console's own, for its app and for nobody else (the features' console-answers.ts). */
 const OF_CONSOLE = /^[A-Z]+ \/console(\/|$)/;
 const RESOURCES = ["inventories", "reservations", "groups"] as const;
