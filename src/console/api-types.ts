@@ -44,6 +44,13 @@ export interface MovementPage extends InsightPage {
   readonly items: readonly MovementItem[];
 }
 
+export interface DailyReportPage extends InsightPage {
+  readonly lastYearAsOf: string | null;
+  readonly lastYearKnownFrom: string | null;
+  readonly totals: readonly DailyReportItem[];
+  readonly items: readonly DailyReportItem[];
+}
+
 export interface BlocksPage extends InsightPage {
   readonly items: readonly BlocksItem[];
 }
@@ -315,6 +322,58 @@ export interface MovementItem {
   readonly noShowRoomRevenue: string | null;
   readonly noShowRate: string | null;
   readonly currency: string | null;
+}
+
+export interface DailyReportItem {
+  readonly stayDate: string;
+  readonly dayOfWeek?: number | undefined;
+  readonly dates?: number | undefined;
+  readonly rooms: number;
+  readonly roomRevenue: string | null;
+  readonly grossRoomRevenue: string | null;
+  readonly adults: number;
+  readonly children: number;
+  readonly capacity: number | null;
+  readonly outOfOrder: number | null;
+  readonly occupancy: string | null;
+  readonly adr: string | null;
+  readonly revpar: string | null;
+  readonly currency: string | null;
+  readonly blocksRemaining: number;
+  readonly unmappedRooms: number;
+  readonly soldReported: number | null;
+  readonly dayUseRooms: number;
+  readonly dayUseRevenue: string | null;
+  readonly feeRevenue: string | null;
+  readonly outsideStayRevenue: string | null;
+  readonly lastYearRooms: number | null;
+  readonly lastYearRoomRevenue: string | null;
+  readonly lastYearGrossRoomRevenue: string | null;
+  readonly lastYearAdr: string | null;
+  readonly lastYearCapacity: number | null;
+  readonly lastYearOutOfOrder: number | null;
+  readonly lastYearOccupancy: string | null;
+  readonly lastYearRevpar: string | null;
+  readonly lastYearFinalRooms: number | null;
+  readonly lastYearFinalRoomRevenue: string | null;
+  readonly lastYearFinalAdr: string | null;
+  readonly pickup1Rooms: number | null;
+  readonly pickup1RoomRevenue: string | null;
+  readonly pickup3Rooms: number | null;
+  readonly pickup3RoomRevenue: string | null;
+  readonly pickup7Rooms: number | null;
+  readonly pickup7RoomRevenue: string | null;
+  readonly pickup30Rooms: number | null;
+  readonly pickup30RoomRevenue: string | null;
+  readonly arrivals: number;
+  readonly departures: number;
+  readonly stayThroughs: number;
+  readonly cancelledRooms: number;
+  readonly cancelledRoomRevenue: string | null;
+  readonly cancellationRate: string | null;
+  readonly noShowRooms: number;
+  readonly noShowRoomRevenue: string | null;
+  readonly noShowRate: string | null;
 }
 
 export interface BlocksItem {

@@ -1,4 +1,5 @@
 import { blocks } from "./blocks.ts";
+import { dailyReport } from "./daily-report.ts";
 import { feeds } from "./feed-health.ts";
 import type { Insight } from "./insight.ts";
 import { movements } from "./movements.ts";
@@ -15,6 +16,7 @@ export const INSIGHTS: readonly Insight[] = [
   pickup,
   pace,
   movements,
+  dailyReport,
   blocks,
   reconciliation,
   night,

@@ -1,11 +1,19 @@
 import { readStatement } from "../platform/db/statement.ts";
-import { isOfWeek, pageOfWeek, SUM_PARAMETER, WEEK_FIELDS, WEEK_NAMES, weekOf } from "./days-of-week.ts";
 import { amountIn, plus } from "./exact-amount.ts";
 import * as field from "./fields.ts";
 import { type Asked, insight } from "./insight.ts";
 import { OCCUPANCY_DIGITS, ratio } from "./occupancy.ts";
 import { BOOKS_PAGES, BOOKS_POSITION, type BooksPlace, type InsightPage, pageOfNights } from "./paging.ts";
 import { TOTAL_PARAMETERS } from "./parameters.ts";
+import {
+  notSummed,
+  pageOfSums,
+  SUM_FIELDS,
+  SUM_NAMES,
+  SUM_PARAMETER,
+  sumFieldsOf,
+  sumOf,
+} from "./periods.ts";
 import { boundOf, type NightWindow, ROWS_MAX, requireFewRows } from "./question.ts";
 import { sumEntries } from "./statements.ts";
 
@@ -16,9 +24,9 @@ const NIGHTS_AT_ONCE = 31;
 /** Decimal places of averages of days. */
 const AVERAGE_DIGITS = 2;
 
-const FIELDS = {
+export const MOVEMENT_FIELDS = {
   stayDate: field.day("The date.", "2026-07-14"),
-  ...WEEK_FIELDS,
+  ...SUM_FIELDS,
   arrivals: field.count(
     "Rooms on the books for this night and not for the night before, of the same reservation or share.",
     12,
@@ -54,9 +62,9 @@ const FIELDS = {
   noShowRate: field.decimalOrNull("`noShowRooms` divided by the same rooms.", "0.0278"),
   currency: field.currency,
 };
-type MovementItem = field.ItemBy<typeof FIELDS, keyof typeof WEEK_FIELDS>;
+type MovementItem = field.ItemBy<typeof MOVEMENT_FIELDS, keyof typeof SUM_FIELDS>;
 
-interface MovementRow extends BooksPlace {
+export interface MovementRow extends BooksPlace {
   readonly arrivals: number;
   readonly departures: number;
   readonly stayThroughs: number;
@@ -71,7 +79,7 @@ interface MovementRow extends BooksPlace {
   readonly noShowRevenue: string | null;
 }
 
-function itemOf(row: MovementRow): MovementItem {
+export function movementOf(row: MovementRow): MovementItem {
   const { night, currency, arrivals, departures, stayThroughs, cancelled, noShows } = row;
   const booked = arrivals + stayThroughs + cancelled + noShows;
   return {
@@ -93,7 +101,7 @@ function itemOf(row: MovementRow): MovementItem {
 }
 
 /** The rows of one currency as one. */
-function sumOf(one: MovementRow, other: MovementRow): MovementRow {
+export function addMovements(one: MovementRow, other: MovementRow): MovementRow {
   const exact = (name: "stayNights" | "leadDays" | "cancelledDays") => plus(one[name], other[name]) ?? "0";
   return {
     ...one,
@@ -112,7 +120,7 @@ function sumOf(one: MovementRow, other: MovementRow): MovementRow {
   };
 }
 
-async function pageOfMovements({
+export async function pageOfMovements({
   client,
   question,
   start,
@@ -129,7 +137,7 @@ async function pageOfMovements({
       window.last,
       ROWS_MAX + 1,
     ]);
-    yield requireFewRows(rows, window).map((row) => ({ item: itemOf(row), end: row }));
+    yield requireFewRows(rows, window).map((row) => ({ item: movementOf(row), end: row }));
   }
   const pages = {
     client,
@@ -147,12 +155,14 @@ const PARAMETERS = { ...TOTAL_PARAMETERS, ...SUM_PARAMETER };
 
 async function answer(asked: Asked<typeof PARAMETERS>) {
   const { question, start, limit } = asked;
-  if (!isOfWeek(asked.parameters)) {
+  const sum = sumOf(asked.parameters);
+  if (sum === undefined) {
     const { items, next } = await pageOfMovements(asked);
     return { items: items.map(({ item }) => item), next };
   }
-  return await pageOfWeek(
+  return await pageOfSums(
     question,
+    sum,
     start,
     limit,
     (from, wanted) => pageOfMovements({ ...asked, start: from, limit: wanted }),
@@ -163,7 +173,7 @@ async function answer(asked: Asked<typeof PARAMETERS>) {
           items.map(({ end }) => end),
           ({ currency }) => currency,
         ).values(),
-      ].map((rows) => ({ ...itemOf(rows.reduce(sumOf)), ...weekOf(dates) })),
+      ].map((rows) => ({ ...movementOf(rows.reduce(addMovements)), ...sumFieldsOf(dates) })),
   );
 }
 
@@ -177,11 +187,11 @@ export const movements = insight({
   item: {
     name: "MovementItem",
     description: "The movements of one date and currency.",
-    fields: FIELDS,
-    optional: WEEK_NAMES,
+    fields: MOVEMENT_FIELDS,
+    optional: SUM_NAMES,
   },
   page: { name: "MovementPage", description: "A page of dates." },
   position: BOOKS_POSITION,
-  notAsked: (parameters) => (isOfWeek(parameters) ? [] : WEEK_NAMES),
+  notAsked: (parameters) => notSummed(sumOf(parameters)),
   answer,
 });

@@ -13,7 +13,6 @@ import {
   comparisonOf,
   notCompared,
 } from "./compared-books.ts";
-import { isOfWeek, pageOfWeek, SUM_PARAMETER, WEEK_FIELDS, WEEK_NAMES } from "./days-of-week.ts";
 import { amountIn, plus, withDigits } from "./exact-amount.ts";
 import * as field from "./fields.ts";
 import { readGroupHierarchy } from "./group-hierarchy.ts";
@@ -34,6 +33,7 @@ import {
   requireLaidOut,
 } from "./paging.ts";
 import { STAY_PARAMETERS } from "./parameters.ts";
+import { notSummed, pageOfSums, SUM_FIELDS, SUM_NAMES, SUM_PARAMETER, sumOf } from "./periods.ts";
 import type { QueryContext } from "./query-context.ts";
 import {
   boundOf,
@@ -54,10 +54,7 @@ const readOnTheBooksOf = composeVariants(new URL("./sql/read-on-the-books.sql", 
 /** No receipts are packed if rows are read. */
 const ALL_RECEIPTS = "-infinity";
 
-const FIELDS = {
-  stayDate: field.stayDate,
-  ...WEEK_FIELDS,
-  ...field.GROUPING_FIELDS,
+export const BOOKS_FIELDS = {
   rooms: field.count("Rooms under statuses that count on the books; a shared room counts once.", 31),
   roomRevenue: field.roomRevenue,
   grossRoomRevenue: field.grossRoomRevenue,
@@ -89,9 +86,15 @@ const FIELDS = {
   soldReported: field.countOrNull("Rooms sold according to inventory; on the same items as `capacity`.", 33),
   ...field.WITHOUT_NIGHT_FIELDS,
 };
+const FIELDS = {
+  stayDate: field.stayDate,
+  ...SUM_FIELDS,
+  ...field.GROUPING_FIELDS,
+  ...BOOKS_FIELDS,
+};
 const ITEM_FIELDS = { ...FIELDS, ...COMPARISON_FIELDS };
 
-export type OnTheBooksItem = field.ItemBy<typeof FIELDS, Grouping | keyof typeof WEEK_FIELDS>;
+export type OnTheBooksItem = field.ItemBy<typeof FIELDS, Grouping | keyof typeof SUM_FIELDS>;
 
 const STOCK = ["capacity", "maintenance", "other", "sold"] as const;
 type StockColumn = (typeof STOCK)[number];
@@ -225,6 +228,10 @@ function withoutRooms(item: OnTheBooksItem, alike: OnTheBooksItem | undefined): 
   };
 }
 
+/** Nothing of a night in a currency. */
+const nothingOf = (stayDate: string, currency: string | null): OnTheBooksItem =>
+  withoutRooms({ stayDate, currency } as OnTheBooksItem, undefined);
+
 async function readRows(
   client: pg.ClientBase,
   question: StayQuestion,
@@ -280,16 +287,18 @@ const endOf = (item: OnTheBooksItem, by: Grouping): BooksPlace => ({
   currency: item.currency,
 });
 
-/** A page of the books beside last year's and their pickup. */
-async function pageOfComparison(
+/** A page of the books beside last year's and their pickup. `places` are listed in any case. */
+export async function pageOfComparison(
   { client, question, queryContext, start, limit }: Omit<Asked, "parameters">,
   hasStock: boolean,
   context: ComparisonContext,
+  places: readonly BooksPlace[] = [],
 ): Promise<InsightPage<{ readonly item: OnTheBooksItem }>> {
   const source = {
     ...{ client, question, queryContext, start, hasStock },
     positionOf: (item: OnTheBooksItem) => BOOKS_PAGES.positionOf({ end: endOf(item, question.by) }),
     without: withoutRooms,
+    listed: places.map(({ night, currency }) => nothingOf(night, currency)),
     read: async (
       ...[of, window, from, wanted, withStock]: Parameters<BooksSource<OnTheBooksItem>["read"]>
     ) => {
@@ -346,18 +355,28 @@ async function answer(asked: Asked<typeof PARAMETERS>) {
       : pageOfComparison(part, hasStock, context));
     return { items: items.map(({ item }) => item), next };
   };
-  const { items, next } = isOfWeek(parameters)
-    ? await pageOfWeek(
-        question,
-        start,
-        limit,
-        read,
-        (item) => endOf(item, by),
-        (day) => sumBooks(day, queryContext.settings, context),
-      )
-    : await read(start, limit);
+  const sum = sumOf(parameters);
+  const { items, next } =
+    sum === undefined
+      ? await read(start, limit)
+      : await pageOfSums(
+          question,
+          sum,
+          start,
+          limit,
+          read,
+          (item) => endOf(item, by),
+          (period) => sumBooks(period, queryContext.settings, context),
+        );
   return { items, next, beside: context === null ? NOT_COMPARED : besideOf(context) };
 }
+
+export const LAST_YEAR_AS_OF_FIELD = field.orNull(
+  field.time(
+    "The instant that last year's figures are as of: 364 days before `asOf`, or without it before the start of the current hour. Null: not compared with last year.",
+    "2025-06-16T12:00:00.000000Z",
+  ),
+);
 
 export const onTheBooks = insight({
   name: "on-the-books",
@@ -370,23 +389,18 @@ export const onTheBooks = insight({
     name: "OnTheBooksItem",
     description: "Rooms and revenue on the books of one night, group and currency.",
     fields: ITEM_FIELDS,
-    optional: [...GROUPINGS, ...WEEK_NAMES, ...COMPARISON_NAMES],
+    optional: [...GROUPINGS, ...SUM_NAMES, ...COMPARISON_NAMES],
   },
   page: {
     name: "OnTheBooksPage",
     description: "A page of nights.",
     fields: {
-      lastYearAsOf: field.orNull(
-        field.time(
-          "The instant that last year's figures are as of: 364 days before `asOf`, or without it before the start of the current hour. Null: not compared with last year.",
-          "2025-06-16T12:00:00.000000Z",
-        ),
-      ),
+      lastYearAsOf: LAST_YEAR_AS_OF_FIELD,
       ...KNOWN_FIELDS,
     },
   },
   position: BOOKS_POSITION,
-  notAsked: (parameters) => [...notCompared(parameters.compare), ...(isOfWeek(parameters) ? [] : WEEK_NAMES)],
+  notAsked: (parameters) => [...notCompared(parameters.compare), ...notSummed(sumOf(parameters))],
   nothing: () => ({ items: [], next: null, beside: NOT_COMPARED }),
   answer,
 });

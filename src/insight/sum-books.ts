@@ -1,10 +1,10 @@
 import { digitsOf } from "#contract/currencies.ts";
 import type { PropertySettings } from "../settings/property-settings.ts";
 import { type ComparisonContext, knownOf, PICKUPS } from "./compared-books.ts";
-import { type WeekDay, weekOf } from "./days-of-week.ts";
 import { amountIn, plus } from "./exact-amount.ts";
 import { baseOf, OCCUPANCY_DIGITS, type ReportedRooms, ratio } from "./occupancy.ts";
 import { compareCodes } from "./paging.ts";
+import { type Period, sumFieldsOf } from "./periods.ts";
 
 type Item = Readonly<Record<string, unknown>> &
   ReportedRooms & { readonly stayDate: string; readonly currency: string | null };
@@ -118,17 +118,18 @@ const thenOf = (items: readonly Item[]): ReportedRooms[] => [
   ).values(),
 ];
 
-/** The items of one day of the week and group, by currency. Inventory counts once a night, on the first. */
+/** The items of a period and group, by currency. Inventory counts once a night, on the first. `isKept`: an item is listed, though empty. */
 export function sumBooks<Of extends Item>(
-  { dates, items }: WeekDay<Of>,
+  { dates, items }: Pick<Period<Of>, "dates" | "items">,
   settings: Settings,
   context: ComparisonContext | null,
+  isKept: (item: Of) => boolean = () => false,
 ): Of[] {
   const stock = stockOf(items, settings);
   const then = stockOf(thenOf(items), settings);
   const sold = countOf(items, "soldReported");
   const byCurrency = [...Map.groupBy(items, ({ currency }) => currency).values()];
-  const booked = byCurrency.filter((some) => !some.every(isEmpty));
+  const booked = byCurrency.filter((some) => some.some((item) => isKept(item) || !isEmpty(item)));
   const kept = booked.length === 0 ? byCurrency.slice(0, 1) : booked;
   const sorted = kept.toSorted(([one], [other]) =>
     compareCodes(one?.currency ?? null, other?.currency ?? null),
@@ -137,7 +138,7 @@ export function sumBooks<Of extends Item>(
     const isFirst = at === 0;
     const sum = {
       ...(some[0] as Of),
-      ...weekOf(dates),
+      ...sumFieldsOf(dates),
       ...booksOf(some, stock),
       capacity: isFirst ? stock.capacity : null,
       outOfOrder: isFirst ? stock.outOfOrder : null,

@@ -31,6 +31,7 @@ const PAGE_NAMES = [
   "certifications",
   "certification",
   "overview",
+  "report",
   "on-the-books",
   "a-night",
   "pace",

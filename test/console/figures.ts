@@ -206,6 +206,73 @@ export const describeFigures = ({ service, hotel, inWindow, visit }: ConsoleFixt
         }
       });
 
+    inWindow(
+      "the daily report has every figure of the API, as rows, sums, filters and order say",
+      async (page) => {
+        const { today } = hotel();
+        const range = { from: today, to: addDays(today, 29) };
+        const table = page.getByRole("table", { name: /^Daily report by/ });
+        const read = async (more: string) => {
+          await visit(page, `/property/report?${CODES}${more}`);
+          await table.waitFor();
+          return await rowsOf(table);
+        };
+        const report = async (sum: string) =>
+          await ask<{ items: Item[]; totals: Item[] }>(
+            page,
+            `insight/daily-report?${CODES}&${new URLSearchParams({ ...range, sum, limit: "1000" })}`,
+          );
+        for (const sum of ["none", "dayOfWeek", "week", "month", "quarter"]) {
+          const rows = await read(sum === "none" ? "" : `&sum=${sum}`);
+          const { items, totals } = await report(sum);
+          assert.equal(rows.length, totals.length + items.length);
+          for (const [place, item] of [...totals, ...items].entries())
+            assertReported(rows[place] ?? NO_ROW, item);
+        }
+        const { items } = await report("none");
+        const share = (item: Item) => Number(item["occupancy"] ?? Number.NaN);
+        const full = (await read("&only=full")).filter(({ kind }) => kind !== "total");
+        assert.equal(full.length, items.filter((item) => share(item) > 0.9).length);
+        const empty = (await read("&only=empty")).filter(({ kind }) => kind !== "total");
+        assert.equal(empty.length, items.filter((item) => share(item) < 0.4).length);
+        assert.ok(full.length + empty.length > 0, "the hotel has a full or an empty night");
+        await read("");
+        await table.getByRole("link", { name: "Pickup 7", exact: true }).click();
+        await page.waitForURL(/sort=pickup7&order=down/);
+        const moved = (await rowsOf(table)).slice(1).map(({ cells }) => readFigure(cells["Pickup 7"] ?? ""));
+        assert.deepEqual(
+          moved,
+          items.map((item) => Number(item["pickup7Rooms"])).toSorted((one, other) => other - one),
+        );
+      },
+    );
+
+    inWindow("a figure of the daily report opens what is behind it", async (page) => {
+      const night = addDays(hotel().today, 4);
+      const open = async (head: string) => {
+        await visit(page, `/property/report?${CODES}&from=${night}&to=${night}`);
+        const cell = page.locator(`tbody tr:not(.total) td[data-head="${head}"]`);
+        const shown = readFigure(await cell.innerText());
+        await cell.getByRole("link").click();
+        return shown;
+      };
+      const rooms = await open("Rooms");
+      await page.getByText(new RegExp(`^${rooms} rooms of [0-9]+ reservations`)).waitFor();
+      const lastYear = await open("Last year");
+      await page.getByText(new RegExp(`^${lastYear} rooms of [0-9]+ reservations`)).waitFor();
+      const final = await open("Last year final");
+      await page.getByText(new RegExp(`^${final} rooms of [0-9]+ reservations`)).waitFor();
+      await open("Pickup 7");
+      await page
+        .getByRole("heading", { name: "Pickup" })
+        .or(page.getByText("7 days, with today"))
+        .first()
+        .waitFor();
+      assert.match(page.url(), /property\/pickup\?.*days=7/);
+      await open("Cancelled");
+      await page.waitForURL(/property\/reconciliation\?.*night=/);
+    });
+
     for (const [by, show] of [
       ["marketSegment", "rooms"],
       ["roomType", "rooms"],
@@ -460,6 +527,27 @@ interface Total {
   readonly occupancy: Shown;
   readonly adr: Shown;
   readonly revpar: Shown;
+}
+
+/** A row of the daily report, against an item of the answer. */
+function assertReported(row: ShownRow, item: Item): void {
+  const heads = {
+    Rooms: "rooms",
+    "Last year": "lastYearRooms",
+    "Last year final": "lastYearFinalRooms",
+    "Pickup 1": "pickup1Rooms",
+    "Pickup 3": "pickup3Rooms",
+    "Pickup 7": "pickup7Rooms",
+    "Pickup 30": "pickup30Rooms",
+    "Room revenue": "roomRevenue",
+    ADR: "adr",
+    RevPAR: "revpar",
+    Cancelled: "cancelledRooms",
+    "No-shows": "noShowRooms",
+  };
+  for (const [head, name] of Object.entries(heads))
+    assert.equal(readFigure(row.cells[head] ?? ""), numberOf(item[name]), `${row.head} ${head}`);
+  assert.equal(readFigure(row.cells["Occupancy"] ?? ""), percentOf(item["occupancy"]), row.head);
 }
 
 /** Rooms and euros of some nights of a hotel that reports a capacity, of which nothing is out of order. */

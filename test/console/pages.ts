@@ -28,6 +28,7 @@ export function pagesOf(hotel: Hotel, clientId: string): readonly (readonly [nam
     ["certifications", "/certifications"],
     ["certification", `/certifications/${certificationId}`],
     ["overview", `/property?${codes}`],
+    ["report", `/property/report?${codes}`],
     ["on-the-books", `/property/on-the-books?${codes}`],
     ["a-night", `/property/on-the-books?${codes}&night=${wrongNight}&by=marketSegment`],
     ["pace", `/property/pace?${codes}`],

@@ -179,6 +179,7 @@ const ONES: Readonly<Record<string, Ask>> = {
   "GET insight/pickup": (tenant) => ({ query: { ...property(tenant), ...nights, since: PAST } }),
   "GET insight/pace": (tenant) => ({ query: { ...property(tenant), ...nights, daysBefore: "30" } }),
   "GET insight/movements": insight,
+  "GET insight/daily-report": insight,
   "GET insight/blocks": insight,
   "GET insight/reconciliation": insight,
   "GET insight/reconciliation/night": (tenant) => ({

@@ -21,6 +21,7 @@ import { OverviewPage } from "./pages/property/overview.tsx";
 import { PacePage } from "./pages/property/pace.tsx";
 import { PickupPage } from "./pages/property/pickup.tsx";
 import { ReconciliationPage } from "./pages/property/reconciliation.tsx";
+import { ReportPage } from "./pages/property/report.tsx";
 import { QuarantinedRecordPage, QuarantinePage } from "./pages/quarantine.tsx";
 import { RecordPage, RequestPage } from "./pages/request.tsx";
 import { RequestsPage } from "./pages/requests.tsx";
@@ -94,6 +95,7 @@ function Pages() {
       <Route path="/backfills/:backfillId" component={BackfillPage} />
       <Route path="/property" component={OverviewPage} />
       <Route path="/property/on-the-books" component={OnTheBooksPage} />
+      <Route path="/property/report" component={ReportPage} />
       <Route path="/property/pace" component={PacePage} />
       <Route path="/property/pickup" component={PickupPage} />
       <Route path="/property/blocks" component={BlocksPage} />

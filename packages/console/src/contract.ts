@@ -9,6 +9,8 @@ export type * from "../../../src/certification/console-answers.ts";
 export type {
   BlocksItem,
   BlocksPage as BlocksAnswer,
+  DailyReportItem,
+  DailyReportPage as DailyReportAnswer,
   FeedHealthItem,
   FeedHealthPage as FeedHealthAnswer,
   NightReconciliationPage as NightReconciliationAnswer,

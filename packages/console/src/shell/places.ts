@@ -65,6 +65,7 @@ const isBelow = (path: string, begin: string) => path === begin || path.startsWi
 
 export const PROPERTY_TABS: readonly (readonly [path: string, text: string])[] = [
   ["/property", "Overview"],
+  ["/property/report", "Daily report"],
   ["/property/on-the-books", "On the books"],
   ["/property/pace", "Pace"],
   ["/property/pickup", "Pickup"],
@@ -75,6 +76,7 @@ export const PROPERTY_TABS: readonly (readonly [path: string, text: string])[] =
 
 /** The documentation of each page, longest paths first. */
 const HELP: readonly (readonly [path: string, docs: string])[] = [
+  ["/property/report", "insight#daily-report"],
   ["/property/on-the-books", "insight#on-the-books"],
   ["/property/pace", "insight#pace"],
   ["/property/pickup", "insight#pickup"],

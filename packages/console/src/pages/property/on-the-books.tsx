@@ -132,7 +132,7 @@ function NothingOnTheBooks({ codes }: { codes: PropertyCodes }) {
 }
 
 /** Common date ranges. */
-function Presets({ range }: { range: Range }) {
+export function Presets({ range }: { range: Range }) {
   const { change } = useFilters();
   const { today: begin } = usePropertyView();
   const month = `${begin.slice(0, 7)}-01`;

@@ -46,7 +46,7 @@ const NIGHTS_SHOWN = 30;
 const DAY_COUNTS = [
   ["7", "7 days"],
   ["14", "14 days"],
-  ["28", "28 days"],
+  ["30", "30 days"],
 ] as const;
 
 /** One day's pickup for a night in one currency. */

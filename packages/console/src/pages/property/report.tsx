@@ -1,0 +1,137 @@
+import type { DailyReportAnswer, PropertyCodes } from "../../contract.ts";
+import { addDays, propertyPath, writeDate } from "../../field/format.ts";
+import { Empty } from "../../parts/page.tsx";
+import { usePropertyView } from "../../parts/property-view.tsx";
+import { type Behind, ReportFilters, ReportTable, type Sum, useSum } from "../../parts/report.tsx";
+import { useFilters } from "../../routing/filters.ts";
+import { YEAR_DAYS } from "./nights.tsx";
+import { Presets } from "./on-the-books.tsx";
+import { NoSuchProperty } from "./overview.tsx";
+import {
+  AsOf,
+  CutNotice,
+  InsightPage,
+  ofProperty,
+  PointInTimeFilters,
+  type Range,
+  useFeeds,
+  useInsight,
+} from "./property-page.tsx";
+
+const NIGHTS_SHOWN = 30;
+/** 800 nights in several currencies. */
+const REPORT_ROWS_MAX = 10_000;
+
+export const ReportPage = ofProperty(function Report({ codes }) {
+  const { today, isWeekend } = usePropertyView();
+  const sum = useSum();
+  const insight = useInsight<DailyReportAnswer>(
+    "daily-report",
+    codes,
+    { from: today, to: addDays(today, NIGHTS_SHOWN - 1) },
+    { limit: String(REPORT_ROWS_MAX), sum },
+  );
+  const { range } = insight;
+  const { filters } = useFilters();
+  return (
+    <InsightPage
+      codes={codes}
+      title="Daily report"
+      lead="Rooms on the books beside last year, with the pickup of the last business days. A figure opens what is behind it."
+      insight={insight}
+      filters={
+        <>
+          <Presets range={range} />
+          <ReportFilters />
+          <PointInTimeFilters />
+        </>
+      }
+      lines={14}
+      isDated={false}
+    >
+      {(answer) =>
+        answer.items.length === 0 ? (
+          <NothingReported codes={codes} />
+        ) : (
+          <>
+            <CutNotice nextCursor={answer.nextCursor} />
+            <ReportTable
+              items={answer.items}
+              totals={answer.totals}
+              behind={behindOf(codes, answer, sum, filters)}
+              isWeekend={isWeekend}
+            />
+            <AsOf of={answer} lastYearAsOf={answer.lastYearAsOf} />
+            <LastYearKnown from={answer.lastYearKnownFrom} range={range} />
+          </>
+        )
+      }
+    </InsightPage>
+  );
+});
+
+function NothingReported({ codes }: { codes: PropertyCodes }) {
+  const { data } = useFeeds(codes);
+  if (data?.items.length === 0) return <NoSuchProperty codes={codes} />;
+  return (
+    <Empty title="Nothing is known of these nights">
+      No reservation or inventory covers them. Try another range, or another “as of”.
+    </Empty>
+  );
+}
+
+function LastYearKnown({ from, range }: { from: string | null; range: Range }) {
+  if (from !== null && from <= addDays(range.from, -YEAR_DAYS)) return null;
+  return (
+    <p className="small muted">
+      {from === null
+        ? "No data for last year."
+        : `Last year is known from ${writeDate(from)}; a sum with an earlier night has no last year.`}
+    </p>
+  );
+}
+
+/** Pages that show what a figure is made of, at the page's point in time. */
+function behindOf(
+  codes: PropertyCodes,
+  { lastYearAsOf }: DailyReportAnswer,
+  sum: Sum,
+  filters: URLSearchParams,
+): Behind {
+  const time = Object.fromEntries(
+    ["asOf", "clock"].flatMap((name) => {
+      const value = filters.get(name);
+      return value === null ? [] : [[name, value]];
+    }),
+  );
+  const clock: Record<string, string> = time["clock"] === undefined ? {} : { clock: time["clock"] };
+  return (figure, { stayDate, dates = 1 }) => {
+    const to = addDays(stayDate, dates - 1);
+    if (sum === "dayOfWeek") return undefined;
+    // The nights of a sum.
+    if (sum !== "")
+      return figure === "night"
+        ? propertyPath("/property/report", codes, { ...time, from: stayDate, to })
+        : undefined;
+    const before = addDays(stayDate, -YEAR_DAYS);
+    const night = (date: string, more: Readonly<Record<string, string>>) =>
+      propertyPath("/property/on-the-books", codes, { from: date, to: date, night: date, ...more });
+    if (figure === "lastYear") return night(before, { ...clock, asOf: lastYearAsOf ?? "" });
+    if (figure === "lastYearFinal") return night(before, time);
+    if (figure.startsWith("pickup"))
+      return propertyPath("/property/pickup", codes, {
+        ...clock,
+        from: stayDate,
+        to,
+        days: figure === "pickup30" ? "30" : "7",
+      });
+    if (figure === "cancelled" || figure === "noShows")
+      return propertyPath("/property/reconciliation", codes, {
+        ...time,
+        from: stayDate,
+        to,
+        night: stayDate,
+      });
+    return night(stayDate, time);
+  };
+}

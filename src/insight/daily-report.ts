@@ -1,0 +1,212 @@
+import { schemaOf } from "../platform/http/openapi/model.ts";
+import { COMPARISON_FIELDS, type ComparisonContext, comparisonOf } from "./compared-books.ts";
+import * as field from "./fields.ts";
+import { type Asked, insight } from "./insight.ts";
+import { KNOWN_FIELDS } from "./known-nights.ts";
+import { addMovements, MOVEMENT_FIELDS, type MovementRow, movementOf, pageOfMovements } from "./movements.ts";
+import {
+  BOOKS_FIELDS,
+  LAST_YEAR_AS_OF_FIELD,
+  type OnTheBooksItem,
+  pageOfComparison,
+} from "./on-the-books.ts";
+import { BOOKS_PAGES, BOOKS_POSITION, type BooksPlace, comparePositions } from "./paging.ts";
+import { TOTAL_PARAMETERS } from "./parameters.ts";
+import {
+  datesOf,
+  notSummed,
+  type Period,
+  pageOfSums,
+  readAll,
+  SUM_FIELDS,
+  SUM_NAMES,
+  SUM_PARAMETER,
+  sumFieldsOf,
+  sumOf,
+} from "./periods.ts";
+import { sumBooks } from "./sum-books.ts";
+
+const MOVED_FIELDS = {
+  arrivals: MOVEMENT_FIELDS.arrivals,
+  departures: MOVEMENT_FIELDS.departures,
+  stayThroughs: MOVEMENT_FIELDS.stayThroughs,
+  cancelledRooms: MOVEMENT_FIELDS.cancelledRooms,
+  cancelledRoomRevenue: MOVEMENT_FIELDS.cancelledRoomRevenue,
+  cancellationRate: MOVEMENT_FIELDS.cancellationRate,
+  noShowRooms: MOVEMENT_FIELDS.noShowRooms,
+  noShowRoomRevenue: MOVEMENT_FIELDS.noShowRoomRevenue,
+  noShowRate: MOVEMENT_FIELDS.noShowRate,
+};
+
+const FIELDS = {
+  stayDate: field.stayDate,
+  ...SUM_FIELDS,
+  ...BOOKS_FIELDS,
+  ...COMPARISON_FIELDS,
+  ...MOVED_FIELDS,
+};
+type ReportItem = field.ItemBy<typeof FIELDS, keyof typeof SUM_FIELDS>;
+
+/** The books of a night in a currency, and what was moved. */
+interface Reported {
+  readonly books: OnTheBooksItem;
+  readonly moved: MovementRow | undefined;
+}
+
+const keyOf = (night: string, currency: string | null) => JSON.stringify([night, currency]);
+
+/** Rooms without a currency and an amount are of the night's only currency, as on the books. */
+function placedMovements(rows: readonly MovementRow[], books: readonly OnTheBooksItem[]): MovementRow[] {
+  const currencies = Map.groupBy(books, ({ stayDate }) => stayDate);
+  return rows.map((row) => {
+    const own = (currencies.get(row.night) ?? []).map(({ currency }) => currency);
+    const [only] = own;
+    const isPriced = row.cancelledRevenue !== null || row.noShowRevenue !== null;
+    return row.currency !== null || isPriced || own.length !== 1 || only === undefined
+      ? row
+      : { ...row, currency: only };
+  });
+}
+
+/** Every night and currency of the range with its books, comparisons and movements. */
+async function readReport(asked: Asked, context: ComparisonContext): Promise<readonly Reported[]> {
+  const { question } = asked;
+  const movements = await readAll(question, (start, limit) => pageOfMovements({ ...asked, start, limit }));
+  const readBooks = (places: readonly BooksPlace[]) =>
+    readAll(question, (start, limit) => pageOfComparison({ ...asked, start, limit }, true, context, places));
+  const own = movements.map(({ end }) => end);
+  const first = (await readBooks(own.filter(({ currency }) => currency !== null))).map(({ item }) => item);
+  const rows = placedMovements(own, first);
+  const known = new Set(first.map(({ stayDate, currency }) => keyOf(stayDate, currency)));
+  const missing = rows.filter(({ night, currency }) => !known.has(keyOf(night, currency)));
+  const books = missing.length === 0 ? first : (await readBooks(missing)).map(({ item }) => item);
+  const moved = Map.groupBy(rows, ({ night, currency }) => keyOf(night, currency));
+  return books.map((item) => ({
+    books: item,
+    moved: moved.get(keyOf(item.stayDate, item.currency))?.reduce(addMovements),
+  }));
+}
+
+const NOTHING_MOVED: Omit<MovementRow, keyof BooksPlace> = {
+  ...{
+    arrivals: 0,
+    departures: 0,
+    stayThroughs: 0,
+    stayRooms: 0,
+    stayNights: "0",
+    leadRooms: 0,
+    leadDays: "0",
+  },
+  ...{ cancelled: 0, cancelledRevenue: null, cancelledDays: "0", noShows: 0, noShowRevenue: null },
+};
+
+function itemOf({ books, moved }: Reported): ReportItem {
+  const { stayDate: night, currency } = books;
+  const movement = movementOf(moved ?? { ...NOTHING_MOVED, night, unit: null, currency });
+  const { arrivals, departures, stayThroughs, cancelledRooms, cancelledRoomRevenue, cancellationRate } =
+    movement;
+  const { noShowRooms, noShowRoomRevenue, noShowRate } = movement;
+  return {
+    ...(books as ComparedItem),
+    ...{ arrivals, departures, stayThroughs, cancelledRooms, cancelledRoomRevenue, cancellationRate },
+    ...{ noShowRooms, noShowRoomRevenue, noShowRate },
+  };
+}
+type ComparedItem = OnTheBooksItem & Omit<ReportItem, keyof typeof MOVED_FIELDS>;
+
+/** The sums of a period, by currency. */
+function addUp(
+  { dates, items }: Pick<Period<Reported>, "dates" | "items">,
+  { queryContext: { settings } }: Pick<Asked, "queryContext">,
+  context: ComparisonContext,
+): ReportItem[] {
+  const moved = new Set(items.flatMap((item) => (item.moved === undefined ? [] : [item.books])));
+  const books = sumBooks(
+    ...([{ dates, items: items.map((item) => item.books) }, settings, context] as const),
+    (item) => moved.has(item),
+  );
+  return books.map((sum) => {
+    const rows = items.flatMap((item) =>
+      item.moved !== undefined && item.books.currency === sum.currency ? [item.moved] : [],
+    );
+    const added = { books: sum, moved: rows.length === 0 ? undefined : rows.reduce(addMovements) };
+    return { ...itemOf(added), ...sumFieldsOf(dates) };
+  });
+}
+
+const placeOf = ({ stayDate, currency }: OnTheBooksItem): BooksPlace => ({
+  night: stayDate,
+  unit: null,
+  currency,
+});
+
+const PARAMETERS = { ...TOTAL_PARAMETERS, ...SUM_PARAMETER };
+const TOTALS_MAX = 1_000;
+
+const PAGE_FIELDS = {
+  lastYearAsOf: LAST_YEAR_AS_OF_FIELD,
+  ...KNOWN_FIELDS,
+  totals: field.list(
+    "The sum of all nights of the range by currency. Empty on further pages.",
+    TOTALS_MAX,
+    schemaOf("DailyReportItem") as field.Field<ReportItem>,
+  ),
+};
+
+async function answer(asked: Asked<typeof PARAMETERS>) {
+  const { client, question, queryContext, start, limit, parameters } = asked;
+  const context = await comparisonOf(client, question, queryContext, "all");
+  const report = await readReport(asked, context);
+  const sum = sumOf(parameters);
+  const dates = datesOf(question, "total", question.from);
+  const totals = start === null && report.length > 0 ? addUp({ dates, items: report }, asked, context) : [];
+  const beside = { lastYearAsOf: context.lastYearAsOf, lastYearKnownFrom: context.known.night, totals };
+  const read = async () => ({ items: report, next: null });
+  if (sum !== undefined)
+    return {
+      ...(await pageOfSums(
+        question,
+        sum,
+        start,
+        limit,
+        read,
+        ({ books }) => placeOf(books),
+        (period) => addUp(period, asked, context),
+      )),
+      beside,
+    };
+  const positionOf = (item: OnTheBooksItem) => BOOKS_PAGES.positionOf({ end: placeOf(item) });
+  const rest = report.filter(({ books }) => start === null || comparePositions(positionOf(books), start) > 0);
+  const page = rest.slice(0, limit).map(itemOf);
+  const last = page.at(-1);
+  return { items: page, next: rest.length > limit && last !== undefined ? positionOf(last) : null, beside };
+}
+
+export const dailyReport = insight({
+  name: "daily-report",
+  operationId: "getDailyReport",
+  summary: "Get the daily pickup report",
+  description:
+    "By stay date: what is on the books, the same time last year, last year final, pickup of 1, 3, 7 and 30 business days, cancellations and no-shows, all as of one instant, with the totals of the range. Figures that are not known are null.",
+  parameters: PARAMETERS,
+  item: {
+    name: "DailyReportItem",
+    description: "The report of one night, or of the dates added up, and one currency.",
+    fields: FIELDS,
+    optional: SUM_NAMES,
+  },
+  page: {
+    name: "DailyReportPage",
+    description: "A page of the report.",
+    fields: PAGE_FIELDS,
+    example: { totals: [] },
+  },
+  position: BOOKS_POSITION,
+  notAsked: (parameters) => notSummed(sumOf(parameters)),
+  nothing: () => ({
+    items: [],
+    next: null,
+    beside: { lastYearAsOf: null, lastYearKnownFrom: null, totals: [] },
+  }),
+  answer,
+});
