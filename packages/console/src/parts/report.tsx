@@ -79,7 +79,7 @@ export type Figure =
 
 const known = <Of,>(value: Of | null | undefined): Of | null => value ?? null;
 
-export const FIGURES: readonly ReportFigure[] = [
+const FIGURES: readonly ReportFigure[] = [
   { name: "occupancy", head: "Occupancy", kind: "share", of: ({ occupancy }) => occupancy },
   { name: "rooms", head: "Rooms", kind: "count", of: ({ rooms }) => rooms },
   {
@@ -121,7 +121,7 @@ const WRITE: Readonly<Record<Kind, (value: number | string) => string>> = {
 const WEEKDAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
 
 /** `Sat 14 Mar 2026`, `Saturday`, `9 to 15 Mar`, `March 2026`, `Q1 2026` */
-export function nameOfRow({ stayDate, dayOfWeek, dates = 1 }: DailyReportItem, sum: Sum): string {
+function nameOfRow({ stayDate, dayOfWeek, dates = 1 }: DailyReportItem, sum: Sum): string {
   if (sum === "dayOfWeek") return WEEKDAYS[(dayOfWeek ?? 1) - 1] ?? "";
   if (sum === "week")
     return dates === 1
@@ -141,7 +141,7 @@ function occupancies(items: readonly DailyReportItem[]): ReadonlyMap<string, num
 }
 
 /** The rows of the address's filter, in its order; the rows of one night stay together unless they are sorted. */
-export function useShownRows(items: readonly DailyReportItem[]): readonly DailyReportItem[] {
+function useShownRows(items: readonly DailyReportItem[]): readonly DailyReportItem[] {
   const { filters } = useFilters();
   return shownRows(items, {
     only: filters.get("only") ?? "",
@@ -156,7 +156,7 @@ interface Shown {
   readonly isDown: boolean;
 }
 
-export function shownRows(items: readonly DailyReportItem[], { only, sort, isDown }: Shown) {
+function shownRows(items: readonly DailyReportItem[], { only, sort, isDown }: Shown) {
   const shares = occupancies(items);
   const share = ({ stayDate }: DailyReportItem) => shares.get(stayDate);
   const moved = ({ pickup7Rooms }: DailyReportItem) => Math.abs(pickup7Rooms ?? 0);
