@@ -49,7 +49,7 @@ export function csvHeader(name: string, head: Buffer): string | undefined {
 /** The resource that a header names by a field that only it has. */
 export function csvResource(header: string): Resource | undefined {
   const names = header
-    .split(new RegExp(`[${DELIMITERS.join("")}]`))
+    .split(/[,;\t]/)
     .map((name) => name.replace(/^"|"$/g, "").trim());
   return RESOURCES.find((resource) => names.includes(OWN_COLUMN[resource]));
 }
