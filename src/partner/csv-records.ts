@@ -48,9 +48,7 @@ export function csvHeader(name: string, head: Buffer): string | undefined {
 
 /** The resource that a header names by a field that only it has. */
 export function csvResource(header: string): Resource | undefined {
-  const names = header
-    .split(/[,;\t]/)
-    .map((name) => name.replace(/^"|"$/g, "").trim());
+  const names = header.split(/[,;\t]/).map((name) => name.replace(/^"|"$/g, "").trim());
   return RESOURCES.find((resource) => names.includes(OWN_COLUMN[resource]));
 }
 
@@ -146,11 +144,17 @@ async function* rowsOf(
     if (!(error instanceof CsvError)) throw error;
     const { lines, column } = error as CsvError & { lines?: number; column?: unknown };
     const where = typeof column === "number" ? `cell ${column + 1}: ` : "";
-    fail(lines ?? 1, `${where}${error.message.replace(/:? (at|on) line \d+.*$/, "")}`, error);
+    fail(lines ?? 1, `${where}${withoutLine(error.message)}`, error);
   } finally {
     parser.destroy();
     await feeding;
   }
+}
+
+/** The library's message up to the place that it ends with, which is reported before it. */
+function withoutLine(message: string): string {
+  const [text = ""] = message.split(/ (?:at|on) line [0-9]/, 1);
+  return text.endsWith(":") ? text.slice(0, -1) : text;
 }
 
 /** The bytes of a source, as long as they are UTF-8. */
