@@ -1,4 +1,5 @@
 import type { RateLimiter } from "../identity/rate-limiter.ts";
+import { monotonicNow, SharedCounter } from "../platform/runtime/shared-memory.ts";
 
 /**
  * Values of a reservation or group up to which its nights are usually one row of the night ledger; beyond, about three values make a row.
@@ -18,19 +19,25 @@ export function valuesBeyondUsual(values: number): number {
 
 /**
  * Finds the clients whose records take appliers far longer than their request cost suggests: by the values of their batches, and by the
- * rows of the ledger that appliers of this process have made of them, where a record out of order counts as 100 rows. Their batches yield to others (docs/decisions/0007), so that the records of
- * others are applied without waiting for theirs.
+ * rows of the ledger that appliers of this process have made of them, where a record out of order counts as 100 rows. Their batches yield
+ * to others (docs/decisions/0007), so that the records of others are applied without waiting for theirs.
  */
 export class HeavySenders {
   readonly #rates: RateLimiter;
+  /** The second of the clock until which some client yields. Without one, a usual batch needs no look at its client's rates. */
+  readonly #someUntil: SharedCounter;
+  readonly #clock: () => number;
 
-  /** `rates`: in memory that the threads of a process share. */
-  constructor(rates: RateLimiter) {
+  /** `rates` and `someUntil`: in memory that the threads of a process share. `clock`: the one of `rates`. */
+  constructor(rates: RateLimiter, someUntil = new SharedCounter(), clock: () => number = monotonicNow) {
     this.#rates = rates;
+    this.#someUntil = someUntil;
+    this.#clock = clock;
   }
 
   /** Counts a batch with so many values beyond the usual; returns whether it is to yield. */
   yields(clientId: string, values: number): boolean {
+    if (values === 0 && !this.#isSomeHeavy()) return false;
     const ofValues = this.#isPast(clientId, "values", values, VALUES);
     return this.#isPast(clientId, "rows", 0, ROWS) || ofValues;
   }
@@ -48,6 +55,15 @@ export class HeavySenders {
     { perSecond, atOnce }: typeof VALUES | typeof ROWS,
   ): boolean {
     // No client id has a space.
-    return this.#rates.charge(`${clientId} ${what}`, more, perSecond, atOnce).remaining === 0;
+    const { remaining, resetSeconds } = this.#rates.charge(`${clientId} ${what}`, more, perSecond, atOnce);
+    if (remaining > 0) return false;
+    const until = Math.ceil(this.#clock() / 1_000) + resetSeconds;
+    if (until > this.#someUntil.value) this.#someUntil.value = until;
+    return true;
+  }
+
+  #isSomeHeavy(): boolean {
+    const until = this.#someUntil.value;
+    return until > 0 && this.#clock() / 1_000 <= until;
   }
 }

@@ -19,7 +19,7 @@ import {
 } from "../platform/db/connection.ts";
 import { DiskWatch, LEFT_FREE } from "../platform/db/disk-watch.ts";
 import { letLowerPriority, lowerPriority } from "../platform/runtime/lower-priority.ts";
-import { SharedHints } from "../platform/runtime/shared-memory.ts";
+import { SharedCounter, SharedHints } from "../platform/runtime/shared-memory.ts";
 import type { Logger } from "../platform/telemetry/log.ts";
 import { createMetrics, type Metrics, readMetrics } from "../platform/telemetry/metrics.ts";
 import type { Tracer } from "../platform/telemetry/opentelemetry.ts";
@@ -39,6 +39,7 @@ export interface ApplyOrder {
   readonly hints: SharedArrayBuffer;
   /** Memory of the rates of clients. */
   readonly rates: SharedArrayBuffer;
+  readonly heavyUntil: SharedArrayBuffer;
 }
 
 export type ApplyCalls = ThreadCalls & { start(order: ApplyOrder): Promise<void> };
@@ -77,7 +78,10 @@ function startApplier(order: ApplyOrder, { hints, metrics, log, tracer }: ApplyP
   const closePayloads = registerPayloadKeys(pool, cipher);
   const properties = new PropertyDirectory(pool);
   const diskWatch = new DiskWatch(dataDirectory, config.minFreeDiskBytes * LEFT_FREE);
-  const heavySenders = new HeavySenders(createRateLimiter(undefined, order.rates));
+  const heavySenders = new HeavySenders(
+    createRateLimiter(undefined, order.rates),
+    new SharedCounter(order.heavyUntil),
+  );
   const sessions: ApplySessionParts = {
     clientConfig: connection,
     pool,

@@ -494,7 +494,7 @@ function createContext(
     authenticator,
     cursorKey,
     rateLimiter,
-    heavySenders: new HeavySenders(rateLimiter),
+    heavySenders: new HeavySenders(rateLimiter, new SharedCounter(shared.heavyUntil)),
     get acceptLog() {
       if (acceptLog === undefined) throw new Error("This node lacks the role accept.");
       return acceptLog;

@@ -295,7 +295,14 @@ async function startThreads(
 
 async function startToApply({ config, stops, shared, threads, database }: Start): Promise<void> {
   const { session, dataDirectory } = database;
-  const order = { config, session, dataDirectory, hints: shared.hints, rates: shared.rates };
+  const order = {
+    config,
+    session,
+    dataDirectory,
+    hints: shared.hints,
+    rates: shared.rates,
+    heavyUntil: shared.heavyUntil,
+  };
   stops.push(() => Promise.all(threads.apply.map((thread) => thread.stop())));
   await Promise.all(threads.apply.map((thread, writer) => thread.call("start", { ...order, writer })));
 }

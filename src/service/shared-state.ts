@@ -10,6 +10,8 @@ export interface SharedState {
   readonly hints: SharedArrayBuffer;
   readonly stamp: SharedArrayBuffer;
   readonly rates: SharedArrayBuffer;
+  /** Of HeavySenders. */
+  readonly heavyUntil: SharedArrayBuffer;
   readonly failures: SharedArrayBuffer;
   /** Login attempts at the console. */
   readonly logins: LoginMemory;
@@ -28,6 +30,7 @@ export function allocateSharedState(applyWriters: number): SharedState {
     hints: SharedHints.allocate(BUCKET_COUNT, applyWriters),
     stamp: RequestIdStamp.allocate(),
     rates: allocateRates(),
+    heavyUntil: SharedCounter.allocate(),
     failures: allocateFailures(),
     logins: allocateLogins(),
     budget: allocateBudget(),
