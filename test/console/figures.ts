@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
 import { describe } from "node:test";
+import { read as readExcel, utils } from "@e965/xlsx";
 import type { Locator, Page } from "playwright-core";
 import { addDays, datesFrom } from "#contract/dates.ts";
 import type { Resource } from "#contract/resource.ts";
@@ -246,6 +248,52 @@ export const describeFigures = ({ service, hotel, inWindow, visit }: ConsoleFixt
         );
       },
     );
+
+    inWindow("an Excel file of the daily report has what the screen shows", async (page) => {
+      const { today } = hotel();
+      const to = addDays(today, 29);
+      await visit(page, `/property/report?${CODES}&from=${today}&to=${to}&sort=pickup7&order=down`);
+      const shown = await rowsOf(page.getByRole("table", { name: /^Daily report by/ }));
+      const saved = page.waitForEvent("download");
+      await page.getByRole("button", { name: "Download Excel" }).click();
+      const download = await saved;
+      assert.equal(download.suggestedFilename(), `daily-report-ACME-PARIS01-${today}-to-${to}.xlsx`);
+      const { Sheets } = readExcel(await readFile(await download.path()), { cellDates: true });
+      const lines = utils.sheet_to_json<Record<string, unknown>>(Sheets["Data"] ?? {}, { UTC: true });
+      assert.equal(lines.length, shown.length);
+      for (const [place, line] of lines.entries()) {
+        const { cells, head } = shown[place] ?? NO_ROW;
+        assert.deepEqual(
+          [line["Client code"], line["Property"], line["Currency"]],
+          ["ACME", "PARIS01", "EUR"],
+        );
+        for (const name of ["Rooms", "Last year", "Change", "Pickup 7", "Room revenue", "ADR", "Cancelled"])
+          assert.equal(line[name] ?? null, readFigure(cells[name] ?? ""), `${head} ${name}`);
+        if (place > 0) assert.ok(line["Night"] instanceof Date, head);
+      }
+      assert.equal(lines[0]?.["Night"], "Total");
+      assert.equal(
+        sum(lines.slice(1), (line) => Number(line["Rooms"])),
+        lines[0]?.["Rooms"],
+      );
+      const about = Object.fromEntries(
+        utils.sheet_to_json<[string, string]>(Sheets["About"] ?? {}, { header: 1 }),
+      );
+      assert.deepEqual(
+        [about["Property"], about["First night"], about["Last night"]],
+        ["PARIS01", today, to],
+      );
+
+      await visit(page, "/account");
+      await page.getByText("semicolon, 1,5").click();
+      await visit(page, `/property/report?${CODES}&from=${today}&to=${to}`);
+      const csv = page.waitForEvent("download");
+      await page.getByRole("button", { name: "Download CSV" }).click();
+      const [heads = "", first = ""] = (await readFile(await (await csv).path(), "utf8")).split("\r\n");
+      const adr = first.split(";")[heads.split(";").indexOf("adr")];
+      assert.match(heads, /^\ufeffstayDate;rooms;/);
+      assert.match(adr ?? "", /^[0-9]+,[0-9]{2}$/);
+    });
 
     inWindow("a figure of the daily report opens what is behind it", async (page) => {
       const night = addDays(hotel().today, 4);

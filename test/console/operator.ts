@@ -461,7 +461,9 @@ export const describeOperator = ({ service, hotel, inWindow, visit }: ConsoleFix
         await visit(page, path);
         const download = page.waitForEvent("download");
         await page.getByRole("button", { name: "Download CSV" }).click();
-        assert.match(await readFile((await (await download).path()) ?? "", "utf8"), row);
+        const text = await readFile((await (await download).path()) ?? "", "utf8");
+        assert.equal(text[0], "\ufeff", "a byte order mark");
+        assert.match(text.slice(1), row);
       }
     });
 

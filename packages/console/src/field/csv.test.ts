@@ -27,3 +27,15 @@ test("the full-width signs of a formula are signs of one too", () => {
   const rows = signs.map((sign) => [`${sign}1+1`, `a;${sign}1`, `a${sign}`]);
   assert.equal(toCsv(rows), signs.map((sign) => `'${sign}1+1,a;'${sign}1,a${sign}\r\n`).join(""));
 });
+
+test("with a semicolon, decimals have a comma and codes keep their points", () => {
+  const rows = [
+    ["stayDate", "adr", "rateCode", "note", "rooms"],
+    ["2026-03-29", "1234.50", "1.5", "a;b", 3],
+    ["2026-03-30", null, "BAR", 'say "x";=1', -4],
+  ];
+  assert.equal(
+    toCsv(rows, "semicolon"),
+    'stayDate;adr;rateCode;note;rooms\r\n2026-03-29;1234,50;1.5;"a;b";3\r\n2026-03-30;;BAR;"say ""x"";\'=1";-4\r\n',
+  );
+});

@@ -1,5 +1,5 @@
 import { parquetWriteBuffer } from "hyparquet-writer";
-import type { Cell } from "./csv.ts";
+import { type Cell, type CellKind, cellKindOf } from "./cell-kind.ts";
 
 type Element = Exclude<Parameters<typeof parquetWriteBuffer>[0]["schema"], undefined>[number];
 type Value = Cell | bigint;
@@ -40,18 +40,20 @@ const AMOUNT: ColumnKind = {
   store: (text) => tenThousandths(String(text)),
 };
 
-/** Members with decimal text. Codes may look like numbers but stay text. */
-const AMOUNT_NAME = /(revenue|adr|revpar|occupancy)$/i;
-const AMOUNT_TEXT = /^-?\d{1,14}(\.\d{1,4})?$/;
-const DATE_TEXT = /^\d{4}-\d\d-\d\d$/;
-const INSTANT_TEXT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z$/;
-const INT32_MAX = 2 ** 31 - 1;
+const KINDS: Readonly<Record<CellKind, ColumnKind>> = {
+  text: TEXT,
+  integer: INTEGER,
+  number: NUMBER,
+  amount: AMOUNT,
+  date: DATE,
+  instant: INSTANT,
+};
 
 /** Converts rows with a header to a Parquet file, with the types of `bellhop export`, derived from names and values. */
 export function toParquet([names = [], ...rows]: readonly (readonly Cell[])[]): ArrayBuffer {
   const columns = names.map((name, place) => {
     const cells = rows.map((row) => row[place] ?? null);
-    const kind = kindOf(String(name), cells);
+    const kind = KINDS[cellKindOf(String(name), cells)];
     return {
       element: { name: String(name), repetition_type: "OPTIONAL" as const, ...kind.element },
       data: cells.map((cell) => (cell === null ? null : kind.store(cell))),
@@ -62,19 +64,6 @@ export function toParquet([names = [], ...rows]: readonly (readonly Cell[])[]): 
     columnData: columns.map(({ element, data }) => ({ name: element.name, data })),
     createdBy: "bellhop",
   });
-}
-
-function kindOf(name: string, cells: readonly Cell[]): ColumnKind {
-  const known = cells.filter((cell) => cell !== null);
-  if (known.length === 0) return TEXT;
-  const isEach = (form: RegExp) => known.every((cell) => typeof cell === "string" && form.test(cell));
-  if (known.every((cell) => typeof cell === "number"))
-    return known.every((cell) => Number.isInteger(cell) && Math.abs(Number(cell)) <= INT32_MAX)
-      ? INTEGER
-      : NUMBER;
-  if (AMOUNT_NAME.test(name) && isEach(AMOUNT_TEXT)) return AMOUNT;
-  if (isEach(DATE_TEXT)) return DATE;
-  return isEach(INSTANT_TEXT) ? INSTANT : TEXT;
 }
 
 function microseconds(instant: string): bigint {

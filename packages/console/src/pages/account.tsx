@@ -1,6 +1,9 @@
+import { useState } from "react";
 import { changePassword, useSession } from "../data/queries.ts";
+import { readStored, store } from "../data/stored.ts";
 import { Form } from "../parts/dialog.tsx";
-import { InputField } from "../parts/field.tsx";
+import { Choice, InputField } from "../parts/field.tsx";
+import { CSV_FORM_STORED_AS } from "../parts/list.tsx";
 import { Page, Section } from "../parts/page.tsx";
 import { SecondFactor } from "./second-factor.tsx";
 
@@ -41,6 +44,29 @@ export function AccountPage() {
         <p>You log in with single sign-on; your password and second factor are kept there.</p>
       )}
       <SecondFactor />
+      <Section title="Downloads">
+        <div className="form narrow">
+          <CsvForm />
+        </div>
+      </Section>
     </Page>
+  );
+}
+
+function CsvForm() {
+  const [form, setForm] = useState(readStored(CSV_FORM_STORED_AS) ?? "comma");
+  return (
+    <Choice
+      label="CSV files, in this browser"
+      value={form}
+      options={[
+        ["comma", "comma, 1.5"],
+        ["semicolon", "semicolon, 1,5"],
+      ]}
+      onChange={(next) => {
+        setForm(next);
+        store(CSV_FORM_STORED_AS, next);
+      }}
+    />
   );
 }

@@ -11,7 +11,10 @@ import {
   useAnswer,
   useCovers,
 } from "../data/queries.ts";
-import { type Cell, toCsv } from "../field/csv.ts";
+import { readStored } from "../data/stored.ts";
+import type { Cell } from "../field/cell-kind.ts";
+import { BYTE_ORDER_MARK, toCsv } from "../field/csv.ts";
+import type { ExcelTable } from "../field/excel.ts";
 import { writeMany } from "../field/format.ts";
 import { entryOf, type Turn, turnsOf, useFilters, useListPage, withChanges } from "../routing/filters.ts";
 import { Button } from "./button.tsx";
@@ -339,19 +342,27 @@ interface ExportProps<Item> {
   readonly csv?: string;
   /** The row or rows of an item, by these names. */
   readonly csvRow?: (item: Item) => object | readonly object[];
+  /** What an Excel file says about itself: property, range … */
+  readonly about?: ExcelTable["about"];
+  /** The table on the screen, which an Excel file has in place of the items. */
+  readonly shown?: (() => Omit<ExcelTable, "about">) | undefined;
 }
 
 /** Saves all rows, even if the page is left meanwhile. */
 export function ExportButtons<Item extends object>(props: ExportProps<Item>) {
-  const { name, of, member = "items", csv, csvRow = (item) => item } = props;
+  const { name, of, member = "items", csv, csvRow = (item) => item, about = [], shown } = props;
   const [busy, setBusy] = useState<FileKind>();
   const say = useSay();
   const start = useWork();
   const save = async (kind: FileKind) => {
-    const file = `${name}.${kind}`;
+    const file = `${name.replace(NOT_IN_NAMES, "_")}.${kind}`;
     setBusy(kind);
     await start(`Rows of ${file}`, async (report, signal) => {
       try {
+        if (kind === "xlsx" && shown !== undefined) {
+          download(file, await excelOf({ ...shown(), about: aboutFile(about) }));
+          return;
+        }
         const items: Item[] = typeof of === "string" ? [] : [...of];
         let isCut = false;
         if (typeof of === "string")
@@ -362,8 +373,10 @@ export function ExportButtons<Item extends object>(props: ExportProps<Item>) {
           }
         if (isCut) say(`The file has the first ${writeMany(items.length, "row")}. Filters make them fewer.`);
         const columns = csv ?? Object.keys(items[0] ?? {}).join(" ");
+        if (kind === "xlsx" && items.length > EXCEL_ROWS_MAX)
+          say(`The Excel file has the first ${writeMany(EXCEL_ROWS_MAX, "row")}. CSV and Parquet have more.`);
         if (columns === "") say("There are no rows to download.");
-        else download(file, await FILES[kind](csvRows(columns, items.flatMap(csvRow))));
+        else download(file, await FILES[kind](csvRows(columns, items.flatMap(csvRow)), aboutFile(about)));
       } catch (error) {
         if (signal.aborted) return;
         if (!(error instanceof CallError)) throw error;
@@ -376,6 +389,9 @@ export function ExportButtons<Item extends object>(props: ExportProps<Item>) {
       <Button busy={busy === "csv"} onClick={() => void save("csv")}>
         Download CSV
       </Button>
+      <Button busy={busy === "xlsx"} aria-label="Download Excel" onClick={() => void save("xlsx")}>
+        Excel
+      </Button>
       <Button busy={busy === "parquet"} aria-label="Download Parquet" onClick={() => void save("parquet")}>
         Parquet
       </Button>
@@ -383,20 +399,51 @@ export function ExportButtons<Item extends object>(props: ExportProps<Item>) {
   );
 }
 
-type FileKind = "csv" | "parquet";
+type FileKind = "csv" | "xlsx" | "parquet";
+
+/** Codes may have any character, names of files may not. */
+const NOT_IN_NAMES = /[^\p{L}\p{N}._-]+/gu;
+
+/** The address shows again what the file has. */
+const aboutFile = (about: ExcelTable["about"]): ExcelTable["about"] => [
+  ...about,
+  ["Saved", new Date().toISOString()],
+  ["Address", location.href],
+];
+
+/** The form of CSV files that the operator has chosen, in this browser. */
+export const CSV_FORM_STORED_AS = "bellhop.csv";
+
 type Rows = readonly (readonly Cell[])[];
 
-const FILES: Readonly<Record<FileKind, (rows: Rows) => Blob | Promise<Blob>>> = {
-  csv: (rows) => new Blob([toCsv(rows)], { type: "text/csv;charset=utf-8" }),
+const FILES: Readonly<Record<FileKind, (rows: Rows, about: ExcelTable["about"]) => Blob | Promise<Blob>>> = {
+  csv: (rows) => {
+    const form = readStored(CSV_FORM_STORED_AS) === "semicolon" ? "semicolon" : "comma";
+    return new Blob([BYTE_ORDER_MARK, toCsv(rows, form)], { type: "text/csv;charset=utf-8" });
+  },
+  xlsx: async (rows, about) => {
+    const { excelColumnsOf } = await loadExcel();
+    const some = rows.slice(0, EXCEL_ROWS_MAX + 1);
+    return await excelOf({ columns: excelColumnsOf(some), rows: some.slice(1), about });
+  },
   /** Loads the writer with the first such file. */
   parquet: async (rows) => {
-    const { toParquet } = await import("../field/parquet.ts").catch((cause) => {
-      const message = "The console is from another version of the service. Load the page again.";
-      throw new CallError({ status: 0, exception: "", message }, undefined, { cause });
-    });
+    const { toParquet } = await import("../field/parquet.ts").catch(refuseOtherVersion);
     return new Blob([toParquet(rows)], { type: "application/vnd.apache.parquet" });
   },
 };
+
+function refuseOtherVersion(cause: unknown): never {
+  const message = "The console is from another version of the service. Load the page again.";
+  throw new CallError({ status: 0, exception: "", message }, undefined, { cause });
+}
+
+/** The writer holds the whole file. */
+const EXCEL_ROWS_MAX = 20_000;
+
+/** Loads the writer with the first such file. */
+const loadExcel = () => import("../field/excel.ts").catch(refuseOtherVersion);
+const excelOf = async (table: ExcelTable): Promise<Blob> => (await loadExcel()).toExcel(table);
 
 /** Rows per request; the maximum number of pages is what a spreadsheet opens in reasonable time. */
 const EXPORTED_ROWS = 1_000;

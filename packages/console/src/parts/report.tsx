@@ -1,5 +1,6 @@
 import { Link } from "wouter";
-import type { DailyReportItem } from "../contract.ts";
+import type { DailyReportAnswer, DailyReportItem, PropertyCodes } from "../contract.ts";
+import type { ExcelTable } from "../field/excel.ts";
 import {
   addDays,
   writeCount,
@@ -142,13 +143,14 @@ function occupancies(items: readonly DailyReportItem[]): ReadonlyMap<string, num
 
 /** The rows of the address's filter, in its order; the rows of one night stay together unless they are sorted. */
 function useShownRows(items: readonly DailyReportItem[]): readonly DailyReportItem[] {
-  const { filters } = useFilters();
-  return shownRows(items, {
-    only: filters.get("only") ?? "",
-    sort: filters.get("sort") ?? "",
-    isDown: filters.get("order") === "down",
-  });
+  return shownRows(items, shownBy(useFilters().filters));
 }
+
+const shownBy = (filters: URLSearchParams): Shown => ({
+  only: filters.get("only") ?? "",
+  sort: filters.get("sort") ?? "",
+  isDown: filters.get("order") === "down",
+});
 
 interface Shown {
   readonly only: string;
@@ -184,6 +186,37 @@ function shownRows(items: readonly DailyReportItem[], { only, sort, isDown }: Sh
   });
 }
 
+/** The table on the screen: its columns, rows and order. */
+export function useExcelOfReport({ clientCode, propertyCode }: PropertyCodes) {
+  const sum = useSum();
+  const { filters } = useFilters();
+  return ({ items, totals }: Pick<DailyReportAnswer, "items" | "totals">): Omit<ExcelTable, "about"> => {
+    const shown = shownRows(items, shownBy(filters));
+    const row = (item: DailyReportItem, name: string) => [
+      ...[clientCode, propertyCode, name, ...(sum === "" ? [] : [item.dates ?? null]), item.currency],
+      ...FIGURES.map((figure) => figure.of(item)),
+    ];
+    return {
+      columns: [
+        { head: "Client code", kind: "text" },
+        { head: "Property", kind: "text" },
+        { head: headOf(sum), kind: sum === "" ? "date" : "text" },
+        ...(sum === "" ? [] : [{ head: "Nights", kind: "count" } as const]),
+        { head: "Currency", kind: "text" },
+        ...FIGURES.map(({ head, kind }) => ({ head, kind })),
+      ],
+      rows: [
+        ...totals.map((item) => row(item, "Total")),
+        ...shown.map((item) => row(item, sum === "" ? item.stayDate : nameOfRow(item, sum))),
+      ],
+      totals: totals.length,
+    };
+  };
+}
+
+const headOf = (sum: Sum): string =>
+  sum === "" ? "Night" : `${SUMS[sum].charAt(0).toUpperCase()}${SUMS[sum].slice(1)}`;
+
 /** The address of what is behind a figure. */
 export type Behind = (figure: Figure | "night", item: DailyReportItem) => string | undefined;
 
@@ -215,7 +248,7 @@ export function ReportTable({ items, totals, behind, isWeekend }: ReportTablePro
   };
   const columns: readonly Column<Row>[] = [
     {
-      head: sum === "" ? "Night" : `${SUMS[sum].charAt(0).toUpperCase()}${SUMS[sum].slice(1)}`,
+      head: headOf(sum),
       lead: true,
       sort: "night",
       cell: (row) => (row.isTotal ? "Total" : linked("night", row, nameOfRow(row.item, sum))),

@@ -4,6 +4,7 @@ import { useSearch } from "wouter/use-browser-location";
 import type { Series } from "../../charts/plot.tsx";
 import type { FeedHealthAnswer, PropertyCodes, ReconciliationItem } from "../../contract.ts";
 import { type Asked, addressOf, type ask, useAnswer } from "../../data/queries.ts";
+import type { ExcelTable } from "../../field/excel.ts";
 import {
   addDays,
   addMoney,
@@ -210,19 +211,53 @@ interface InsightPageProps<Answer> extends Omit<PropertyPageProps, "actions" | "
   readonly lines: number;
   /** Says the instant of the answer, unless `intro` does. */
   readonly isDated?: boolean;
+  /** The table on the screen, for Excel. */
+  readonly shown?: (answer: Answer) => Omit<ExcelTable, "about">;
   readonly children: (answer: Answer) => ReactNode;
 }
 
+function shownOf<Answer>(
+  answer: Answer | undefined,
+  shown: (answer: Answer) => Omit<ExcelTable, "about">,
+): (() => Omit<ExcelTable, "about">) | undefined {
+  return answer === undefined ? undefined : () => shown(answer);
+}
+
+/** The instants and days of an answer, for files. */
+function aboutAnswer(
+  answer: (Dated & { readonly lastYearAsOf?: string | null }) | undefined,
+): ExcelTable["about"] {
+  if (answer === undefined) return [];
+  return [
+    ["As of", answer.asOf ?? answer.readAt],
+    ["Business day", answer.businessDay],
+    ["Time zone", answer.timeZone],
+    ...(typeof answer.lastYearAsOf === "string" ? [["Last year as of", answer.lastYearAsOf] as const] : []),
+  ];
+}
+
 export function InsightPage<Answer extends WatermarkProps & Dated>(props: InsightPageProps<Answer>) {
-  const { codes, title, lead, insight, filters, intro, lines, isDated = true, children } = props;
+  const { codes, title, lead, insight, filters, intro, lines, isDated = true, shown, children } = props;
   const { range, address, asked } = insight;
-  const file = `${title.toLowerCase().replaceAll(" ", "-")}-${range.from}`;
+  const { name } = usePropertyView();
+  const file = `${title.toLowerCase().replaceAll(" ", "-")}-${codes.clientCode}-${codes.propertyCode}-${range.from}-to-${range.to}`;
+  const about = [
+    ["Report", title],
+    ["Client code", codes.clientCode],
+    ["Property", codes.propertyCode],
+    ["Name", name ?? ""],
+    ["First night", range.from],
+    ["Last night", range.to],
+    ...aboutAnswer(asked.data),
+  ] as const;
   return (
     <PropertyPage
       codes={codes}
       title={title}
       lead={lead}
-      actions={<ExportButtons name={file} of={address} />}
+      actions={
+        <ExportButtons name={file} of={address} about={about} shown={shown && shownOf(asked.data, shown)} />
+      }
     >
       <InsightFilters range={range}>{filters}</InsightFilters>
       {intro}

@@ -2,7 +2,14 @@ import type { DailyReportAnswer, PropertyCodes } from "../../contract.ts";
 import { addDays, propertyPath, writeDate } from "../../field/format.ts";
 import { Empty } from "../../parts/page.tsx";
 import { usePropertyView } from "../../parts/property-view.tsx";
-import { type Behind, ReportFilters, ReportTable, type Sum, useSum } from "../../parts/report.tsx";
+import {
+  type Behind,
+  ReportFilters,
+  ReportTable,
+  type Sum,
+  useExcelOfReport,
+  useSum,
+} from "../../parts/report.tsx";
 import { useFilters } from "../../routing/filters.ts";
 import { YEAR_DAYS } from "./nights.tsx";
 import { Presets } from "./on-the-books.tsx";
@@ -47,6 +54,7 @@ export const ReportPage = ofProperty(function Report({ codes }) {
         </>
       }
       lines={14}
+      shown={useExcelOfReport(codes)}
       isDated={false}
     >
       {(answer) =>
