@@ -98,7 +98,9 @@ export function patternsOf(file: string, text: string): Pattern[] {
       const [first, second] = node.arguments ?? [];
       const expression = (first && constantOf(first, constants)) ?? EXAMPLES[file];
       if (expression === undefined)
-        throw new Error(`${file}: a RegExp that is not constant needs an example in check-patterns.ts.`);
+        throw new Error(
+          `${file}:${source.getLineAndCharacterOfPosition(node.getStart()).line + 1}: a RegExp that is not constant needs an example in EXAMPLES of scripts/check-patterns.ts, or to be constant.`,
+        );
       add(node, expression, (second && constantOf(second, constants)) ?? "");
     }
     ts.forEachChild(node, visit);

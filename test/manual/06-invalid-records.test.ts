@@ -59,7 +59,7 @@ describe("06 invalid records", () => {
   test("an unknown field is no fault: it is stored and returned", async () => {
     const withMore = {
       ...reservation("R-3", "2025-06-01T09:00:00Z"),
-      loyaltyTier: { level: "GOLD", points: 1200 },
+      acmeNote: { level: "GOLD", points: 1200 },
     };
     await untilApplied(service, await service.post("reservations", [withMore]));
     const path = "/api/public/v1/reservations?clientCode=ACME&propertyCode=LON01&reservationId=R-3";

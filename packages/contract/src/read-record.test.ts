@@ -569,7 +569,7 @@ test("a hostile record of many stays and many days is read in time and its warni
   });
 });
 
-test("every warning's code is registered", () => {
+test("every warning's meaning is a sentence", () => {
   for (const [code, meaning] of Object.entries(WARNING_CODES)) assert.match(meaning, /\.$/, code);
 });
 

@@ -11,7 +11,7 @@ import { pointerOf, quoted } from "./violation.ts";
 import type { RecordSpans } from "./walk-record.ts";
 import { TextMemory } from "./walk-value.ts";
 
-/** Every warning code and its meaning. Codes are never reused or renamed. `docs/records.md` lists them (checked by a test). */
+/** Every warning code and its meaning. Codes are never reused or renamed. `npm run generate` writes the table of `docs/records.md`. */
 export const WARNING_CODES = {
   "inventory.oversold": "roomsSold exceeds the capacity minus the rooms not available. Overbooking is legal.",
   "inventory.sold-split": "transientSold and groupSold do not add up to roomsSold.",
