@@ -80,6 +80,7 @@ export const describeOperator = ({ service, hotel, inWindow, visit }: ConsoleFix
       const field = page
         .getByRole("table", { name: "Fields of this record" })
         .getByRole("row", { name: /^reservationId/ });
+      await field.first().waitFor();
       assert.match((await field.allInnerTexts()).join(), /R-LENIENT-2\s+Id of the reservation/);
     });
 

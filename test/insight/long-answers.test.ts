@@ -63,6 +63,7 @@ test("books of 10,000 items are compared with others in turns", async () => {
     question: { by: "roomType", clock: "source", asOf: null },
     start: null,
     hasStock: false,
+    listed: [],
     read: async () => {
       await setImmediate();
       return series.shift();

@@ -10,8 +10,11 @@ export async function longestTurn(work: () => Promise<unknown>): Promise<number>
     if (!isDone) setImmediate(look);
   };
   look();
-  await work();
-  isDone = true;
+  try {
+    await work();
+  } finally {
+    isDone = true;
+  }
   look();
   return longest;
 }
