@@ -51,9 +51,8 @@ export class KnownBooks {
   readonly #client: pg.ClientBase;
   readonly #known = new Map<number, Known>();
   readonly #changed = new Map<number, RecordKey>();
-  /** Consecutive records usually come from one request. */
-  #lastRequest = "";
-  #lastReceipt = "";
+  /** By property: the first request seen, by id, that was not received before what is known. Ids sort by receipt. */
+  readonly #notBefore = new Map<number, string>();
 
   /** `client` has the state schema on its search path. */
   constructor(client: pg.ClientBase) {
@@ -63,7 +62,11 @@ export class KnownBooks {
   /** Enters a stay that counts from a source time and from the receipt of a request on. Its property must be loaded. */
   enter(of: RecordKey, departure: number, sourceTime: string, countsFrom: string): void {
     const known = this.#known.get(of.propertyId) ?? NOTHING;
-    const receivedAt = this.#receiptOf(countsFrom);
+    const notBefore = this.#notBefore.get(of.propertyId);
+    const isLater = notBefore !== undefined && countsFrom >= notBefore;
+    if (isLater && departure >= known.departure && sourceTime >= known.sourceTime) return;
+    const receivedAt = isoOfMicroseconds(microsecondsOf(countsFrom));
+    if (!isLater) this.#notBefore.set(of.propertyId, countsFrom);
     if (departure >= known.departure && sourceTime >= known.sourceTime && receivedAt >= known.receivedAt)
       return;
     this.#known.set(of.propertyId, {
@@ -92,15 +95,8 @@ export class KnownBooks {
 
   forget(): void {
     this.#known.clear();
+    this.#notBefore.clear();
     this.#changed.clear();
-  }
-
-  #receiptOf(requestId: string): string {
-    if (requestId !== this.#lastRequest) {
-      this.#lastReceipt = isoOfMicroseconds(microsecondsOf(requestId));
-      this.#lastRequest = requestId;
-    }
-    return this.#lastReceipt;
   }
 
   /** Loads what is known of the properties of reservations. */
@@ -111,7 +107,11 @@ export class KnownBooks {
     if (missing.size === 0) return;
     // What changed is not written yet.
     if (this.#known.size + missing.size > REMEMBERED_MAX)
-      for (const id of this.#known.keys()) if (!this.#changed.has(id)) this.#known.delete(id);
+      for (const id of this.#known.keys()) {
+        if (this.#changed.has(id)) continue;
+        this.#known.delete(id);
+        this.#notBefore.delete(id);
+      }
     const of = [...missing.values()];
     const { rows } = await queryOfBucket<Known & { readonly property_id: number }>(
       this.#client,
