@@ -1,17 +1,7 @@
+import { placeAbove } from "./place-above.ts";
+
 /** Changes that any reservation may have, besides two for each of its stays and each of its days of revenue. */
 export const CHANGES_OF_ANY = 50;
-
-/** The first of ascending numbers that is above a limit, as an index. */
-function placeAbove(ascending: readonly number[], limit: number): number {
-  let low = 0;
-  let high = ascending.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((ascending[middle] as number) <= limit) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}
 
 /** The days on which reported revenue begins or ends, ascending. */
 function changesOf(ascending: readonly number[]): number[] {

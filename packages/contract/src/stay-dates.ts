@@ -1,3 +1,5 @@
+import { placeAbove } from "./place-above.ts";
+
 /**
  * The dates of all stays of a reservation, including departures. Overlapping stays are merged, so that checking a hostile record takes
  * O(n log n). Dates are comparable numbers.
@@ -19,13 +21,6 @@ export class StayDates {
   }
 
   has(day: number): boolean {
-    let low = 0;
-    let high = this.#arrivals.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if ((this.#arrivals[middle] as number) <= day) low = middle + 1;
-      else high = middle;
-    }
-    return day <= (this.#departures[low - 1] ?? Number.NEGATIVE_INFINITY);
+    return day <= (this.#departures[placeAbove(this.#arrivals, day) - 1] ?? Number.NEGATIVE_INFINITY);
   }
 }

@@ -1,3 +1,5 @@
+import { placeAbove } from "#contract/place-above.ts";
+
 /** A stay, by days since any date; day use has one day. */
 export interface CoveringStay {
   readonly arrival: number;
@@ -14,16 +16,7 @@ interface Places {
 }
 
 /** The index of the last of ascending numbers that is not above `limit`; -1 without one. */
-function placeOf(ascending: Int32Array, limit: number): number {
-  let low = 0;
-  let high = ascending.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((ascending[middle] as number) <= limit) low = middle + 1;
-    else high = middle;
-  }
-  return low - 1;
-}
+const placeOf = (ascending: Int32Array, limit: number): number => placeAbove(ascending, limit) - 1;
 
 /**
  * The days that stays share, in segments which all of their stays cover, so that ten stays of a year cost no more than ten of a night.
