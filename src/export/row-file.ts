@@ -3,6 +3,7 @@ import { closeSync, fsyncSync, mkdirSync, renameSync, writeSync } from "node:fs"
 import { dirname, join } from "node:path";
 import { constants, zstdCompressSync } from "node:zlib";
 import { ByteWriter, ParquetWriter } from "hyparquet-writer";
+import { csvCell, quotedCell } from "#contract/csv-cell.ts";
 import { createOwnFile, refuseLink } from "../platform/runtime/own-files.ts";
 import { type Batch, type Column, type ColumnType, plainValue, type Value } from "./columns.ts";
 
@@ -138,8 +139,8 @@ class LineEncoder implements Encoder {
 
 /** Quotes an empty string, because an empty field is null. */
 function csvField(value: Value): string {
-  const text = value === null ? "" : String(value);
-  return value === "" || /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  if (value === "") return quotedCell(value);
+  return value === null ? "" : csvCell(String(value));
 }
 
 const csvLine = (values: readonly Value[]): string => `${values.map(csvField).join()}\n`;

@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
+import { csvCell } from "#contract/csv-cell.ts";
 import { withoutFormula } from "#contract/without-formula.ts";
 import type { Schema } from "../platform/http/openapi/model.ts";
 import { prefersText } from "../platform/http/preferences.ts";
@@ -20,8 +21,6 @@ interface InsightAnswer {
   readonly knownFrom?: string;
 }
 
-const TO_QUOTE = /[",\r\n]/;
-
 /** Text from a sender, which may be a formula; dates and decimals are generated here. */
 function isForeign({ type, format }: Schema): boolean {
   return [type].flat().includes("string") && format === undefined;
@@ -29,8 +28,7 @@ function isForeign({ type, format }: Schema): boolean {
 
 function cellOf(value: unknown, isForeignText: boolean): string {
   if (value === null || value === undefined) return "";
-  const text = isForeignText ? withoutFormula(String(value)) : String(value);
-  return TO_QUOTE.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  return csvCell(isForeignText ? withoutFormula(String(value)) : String(value));
 }
 
 async function linesOf(items: readonly object[], lineOf: (item: object) => string): Promise<string[]> {

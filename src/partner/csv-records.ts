@@ -1,13 +1,12 @@
 import { pipeline } from "node:stream/promises";
 import { CsvError, type Info, parse } from "csv-parse";
 import { nearest } from "#contract/nearest.ts";
+import { RECORD_BYTES_MAX } from "#contract/read-batch.ts";
 import { RESOURCES, type Resource } from "#contract/resource.ts";
 import type { FieldSchema } from "#contract/schema/field.ts";
 import { RECORD_SCHEMAS } from "#contract/schema/record-schemas.ts";
 import { type CellPlace, FileRecord, UnreadableFile } from "./file-record.ts";
 
-/** As the service's limit of one record. */
-const RECORD_BYTES_MAX = 8_388_608;
 const DELIMITERS = [",", ";", "\t"] as const;
 const LINE_FEED = 0x0a;
 /** The field that only one resource has at its top level. */

@@ -77,7 +77,7 @@ export type BatchReading = { readonly ok: true; readonly records: readonly Batch
 const LEXICAL_KEPT_MAX = 100;
 
 // Bounds the cost of one record. A group of 365 dates, 30 room types and 20 fields has 220,000 values in 5 MB.
-const RECORD_BYTES_MAX = 8_388_608;
+export const RECORD_BYTES_MAX = 8_388_608;
 const VALUES_PER_RECORD_MAX = 250_000;
 // Bounds time that bytes do not: 64 MiB of `{},` take 13 s to parse. A full body of records has 3,300,000.
 const VALUES_PER_BATCH_MAX = 4_000_000;

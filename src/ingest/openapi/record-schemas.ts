@@ -1,4 +1,5 @@
 import { componentSchemas } from "#contract/component-schemas.ts";
+import { RECORD_BYTES_MAX } from "#contract/read-batch.ts";
 import { type Schema, schemaOf } from "../../platform/http/openapi/model.ts";
 
 /**
@@ -49,7 +50,7 @@ const SHARED_TYPES = {
 
 const FIELD_NAMES: Schema = {
   type: "string",
-  maxLength: 8_388_608,
+  maxLength: RECORD_BYTES_MAX,
   pattern: "^(?!(__proto__|constructor|prototype)$)[^\\u0000]*$",
 };
 
@@ -68,7 +69,7 @@ const UNKNOWN_FIELD: Schema = {
     "An unknown field. It is stored and returned verbatim. A number is within the range of a double.",
   anyOf: [
     { type: ["null", "boolean", "number"] },
-    { type: "string", maxLength: 8_388_608, pattern: "^[^\\u0000]*$" },
+    { type: "string", maxLength: RECORD_BYTES_MAX, pattern: "^[^\\u0000]*$" },
     { type: "array", maxItems: 250_000, items: schemaOf("UnknownField") },
     { type: "object", ...ANY_FIELDS },
   ],

@@ -1,3 +1,4 @@
+import { csvCell } from "#contract/csv-cell.ts";
 import { RESOURCES } from "#contract/resource.ts";
 import { choice, flag, type Noun, required, verb } from "../../cli/command.ts";
 import { columnsOf, exampleOf } from "../csv-records.ts";
@@ -17,11 +18,9 @@ const own = verb({
   run: async ({ resource, all, header }, { output }) => {
     const columns = columnsOf(resource, all);
     const example = columns.map((name) => exampleOf(resource, name));
-    const lines = [columns.join(","), ...(header ? [] : [example.map(cellOf).join(",")])];
+    const lines = [columns.join(","), ...(header ? [] : [example.map(csvCell).join(",")])];
     output.result({ resource, columns, ...(header ? {} : { example }) }, lines);
   },
 });
-
-const cellOf = (text: string) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
 
 export const command: Noun = { own };

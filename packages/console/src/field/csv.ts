@@ -1,3 +1,4 @@
+import { csvCell } from "../../../contract/src/csv-cell.ts";
 import { withoutFormula } from "../../../contract/src/without-formula.ts";
 import { type Cell, cellKindOf } from "./cell-kind.ts";
 
@@ -34,6 +35,5 @@ function cellOf(value: Cell): string {
   if (value === null) return "";
   const text = String(value);
   const isNumber = /^-?\d+(\.\d+)?$/.test(text);
-  const safe = isNumber ? text : withoutFormula(text);
-  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+  return csvCell(isNumber ? text : withoutFormula(text));
 }
