@@ -6,7 +6,7 @@ export type CellKind = "text" | "integer" | "number" | "amount" | "date" | "inst
 /** Members with decimal text. Codes may look like numbers but stay text. */
 const AMOUNT_NAME = /(revenue|adr|revpar|occupancy)$/i;
 const AMOUNT_TEXT = /^-?\d{1,14}(\.\d{1,4})?$/;
-const DATE_TEXT = /^\d{4}-\d\d-\d\d$/;
+export const DATE_TEXT = /^\d{4}-\d\d-\d\d$/;
 const INSTANT_TEXT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z$/;
 const INT32_MAX = 2 ** 31 - 1;
 

@@ -1,5 +1,5 @@
 import writeXlsxFile, { type SheetData } from "write-excel-file/universal";
-import { type Cell, cellKindOf } from "./cell-kind.ts";
+import { type Cell, cellKindOf, DATE_TEXT } from "./cell-kind.ts";
 
 /** How a column is written: `change` has a sign, `share` is of 1. */
 export type ExcelKind = "text" | "count" | "number" | "change" | "money" | "share" | "date" | "instant";
@@ -93,7 +93,6 @@ export async function toExcel({ columns, rows, totals = 0, about }: ExcelTable):
   ]).toBlob();
 }
 
-const DATE_TEXT = /^\d{4}-\d\d-\d\d$/;
 /** A total has words where nights have a date. */
 function isOfKind(value: string | number, kind: ExcelKind): boolean {
   if (kind === "date") return DATE_TEXT.test(String(value));

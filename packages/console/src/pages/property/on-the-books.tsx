@@ -1,6 +1,6 @@
 import { NightlyChart } from "../../charts/chart.tsx";
 import type { Series } from "../../charts/plot.tsx";
-import type { OnTheBooksAnswer, OnTheBooksItem, PropertyCodes } from "../../contract.ts";
+import type { OnTheBooksAnswer, OnTheBooksItem } from "../../contract.ts";
 import {
   addDays,
   datesBetween,
@@ -16,7 +16,6 @@ import {
 } from "../../field/format.ts";
 import { AddressSelect, SelectField } from "../../parts/field.tsx";
 import { type Column, figure, Pager, ParquetNote, Table } from "../../parts/list.tsx";
-import { Empty } from "../../parts/page.tsx";
 import { usePropertyView } from "../../parts/property-view.tsx";
 import { orDash, Share } from "../../parts/values.tsx";
 import { useFilters } from "../../routing/filters.ts";
@@ -35,7 +34,6 @@ import {
   type Totals,
   YEAR_DAYS,
 } from "./nights.tsx";
-import { NoSuchProperty } from "./overview.tsx";
 import { Pivot } from "./pivot.tsx";
 import {
   currenciesOf,
@@ -44,13 +42,13 @@ import {
   MeasureFilters,
   measuredSeries,
   NightLink,
+  NothingOfProperty,
   ofProperty,
   PointInTimeFilters,
   type Range,
   ROWS_MAX,
   sumBy,
   unitOf,
-  useFeeds,
   useInsight,
   useMeasure,
 } from "./property-page.tsx";
@@ -99,7 +97,12 @@ export const OnTheBooksPage = ofProperty(function OnTheBooks({ codes }) {
       isDated={false}
     >
       {({ nextCursor, lastYearKnownFrom }) => {
-        if (items.every(isNothing)) return <NothingOnTheBooks codes={codes} />;
+        if (items.every(isNothing))
+          return (
+            <NothingOfProperty codes={codes} title="Nothing is on the books for these nights">
+              No reservation counts on these nights. Try another range, or another “as of”.
+            </NothingOfProperty>
+          );
         const rows = nightRows(items, { isFirst: !filters.has("cursor"), isLast: nextCursor === null });
         const lastYear = lastYearRows(rows, lastYearKnownFrom);
         return (
@@ -120,16 +123,6 @@ export const OnTheBooksPage = ofProperty(function OnTheBooks({ codes }) {
     </InsightPage>
   );
 });
-
-function NothingOnTheBooks({ codes }: { codes: PropertyCodes }) {
-  const { data } = useFeeds(codes);
-  if (data?.items.length === 0) return <NoSuchProperty codes={codes} />;
-  return (
-    <Empty title="Nothing is on the books for these nights">
-      No reservation counts on these nights. Try another range, or another “as of”.
-    </Empty>
-  );
-}
 
 /** Common date ranges. */
 export function Presets({ range }: { range: Range }) {

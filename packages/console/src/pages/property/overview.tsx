@@ -26,7 +26,15 @@ import { Answered, Empty, Figures, Section } from "../../parts/page.tsx";
 import { usePropertyView } from "../../parts/property-view.tsx";
 import { Badge, Word } from "../../parts/values.tsx";
 import { KeyFigures, roomsOf, useBooks } from "./nights.tsx";
-import { ofProperty, PropertyPage, pickupName, type Range, ROWS_MAX, useFeeds } from "./property-page.tsx";
+import {
+  NoSuchProperty,
+  ofProperty,
+  PropertyPage,
+  pickupName,
+  type Range,
+  ROWS_MAX,
+  useFeeds,
+} from "./property-page.tsx";
 
 const NIGHTS_SUMMED = 30;
 const NIGHTS_SHOWN = 90;
@@ -145,15 +153,6 @@ function NeedsAttention({ codes, range }: { codes: PropertyCodes; range: Range }
         }
       </Answered>
     </Section>
-  );
-}
-
-/** Insights of an unknown property are empty, not errors. */
-export function NoSuchProperty({ codes }: { codes: PropertyCodes }) {
-  return (
-    <Empty title={`There is no property ${codes.clientCode} / ${codes.propertyCode}`}>
-      No record has ever named it. The address may be wrong, or its first batch is still to come.
-    </Empty>
   );
 }
 

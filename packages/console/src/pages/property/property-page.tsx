@@ -492,3 +492,27 @@ export function sumBy<Item extends Measured>(
   }
   return sums;
 }
+
+/** Insights of an unknown property are empty, not errors. */
+export function NoSuchProperty({ codes }: { codes: PropertyCodes }) {
+  return (
+    <Empty title={`There is no property ${codes.clientCode} / ${codes.propertyCode}`}>
+      No record has ever named it. The address may be wrong, or its first batch is still to come.
+    </Empty>
+  );
+}
+
+/** In place of a page's figures: that there is no such property, or else what is missing. */
+export function NothingOfProperty({
+  codes,
+  title,
+  children,
+}: {
+  codes: PropertyCodes;
+  title: string;
+  children: ReactNode;
+}) {
+  const { data } = useFeeds(codes);
+  if (data?.items.length === 0) return <NoSuchProperty codes={codes} />;
+  return <Empty title={title}>{children}</Empty>;
+}

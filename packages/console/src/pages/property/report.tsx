@@ -1,6 +1,5 @@
 import type { DailyReportAnswer, PropertyCodes } from "../../contract.ts";
 import { addDays, propertyPath, writeDate } from "../../field/format.ts";
-import { Empty } from "../../parts/page.tsx";
 import { usePropertyView } from "../../parts/property-view.tsx";
 import {
   type Behind,
@@ -13,15 +12,14 @@ import {
 import { useFilters } from "../../routing/filters.ts";
 import { YEAR_DAYS } from "./nights.tsx";
 import { Presets } from "./on-the-books.tsx";
-import { NoSuchProperty } from "./overview.tsx";
 import {
   AsOf,
   CutNotice,
   InsightPage,
+  NothingOfProperty,
   ofProperty,
   PointInTimeFilters,
   type Range,
-  useFeeds,
   useInsight,
 } from "./property-page.tsx";
 
@@ -59,7 +57,9 @@ export const ReportPage = ofProperty(function Report({ codes }) {
     >
       {(answer) =>
         answer.items.length === 0 ? (
-          <NothingReported codes={codes} />
+          <NothingOfProperty codes={codes} title="Nothing is known of these nights">
+            No reservation or inventory covers them. Try another range, or another “as of”.
+          </NothingOfProperty>
         ) : (
           <>
             <CutNotice nextCursor={answer.nextCursor} />
@@ -77,16 +77,6 @@ export const ReportPage = ofProperty(function Report({ codes }) {
     </InsightPage>
   );
 });
-
-function NothingReported({ codes }: { codes: PropertyCodes }) {
-  const { data } = useFeeds(codes);
-  if (data?.items.length === 0) return <NoSuchProperty codes={codes} />;
-  return (
-    <Empty title="Nothing is known of these nights">
-      No reservation or inventory covers them. Try another range, or another “as of”.
-    </Empty>
-  );
-}
 
 function LastYearKnown({ from, range }: { from: string | null; range: Range }) {
   if (from !== null && from <= addDays(range.from, -YEAR_DAYS)) return null;
