@@ -26,24 +26,29 @@ import {
 } from "./periods.ts";
 import { sumBooks } from "./sum-books.ts";
 
-const MOVED_FIELDS = {
-  arrivals: MOVEMENT_FIELDS.arrivals,
-  departures: MOVEMENT_FIELDS.departures,
-  stayThroughs: MOVEMENT_FIELDS.stayThroughs,
-  cancelledRooms: MOVEMENT_FIELDS.cancelledRooms,
-  cancelledRoomRevenue: MOVEMENT_FIELDS.cancelledRoomRevenue,
-  cancellationRate: MOVEMENT_FIELDS.cancellationRate,
-  noShowRooms: MOVEMENT_FIELDS.noShowRooms,
-  noShowRoomRevenue: MOVEMENT_FIELDS.noShowRoomRevenue,
-  noShowRate: MOVEMENT_FIELDS.noShowRate,
-};
+/** What the report has of movements. */
+const MOVED = [
+  "arrivals",
+  "departures",
+  "stayThroughs",
+  "cancelledRooms",
+  "cancelledRoomRevenue",
+  "cancellationRate",
+  "noShowRooms",
+  "noShowRoomRevenue",
+  "noShowRate",
+] as const;
+type Moved = (typeof MOVED)[number];
+
+const movedOf = <Of extends Record<Moved, unknown>>(of: Of) =>
+  Object.fromEntries(MOVED.map((name) => [name, of[name]])) as Pick<Of, Moved>;
 
 const FIELDS = {
   stayDate: field.stayDate,
   ...SUM_FIELDS,
   ...BOOKS_FIELDS,
   ...COMPARISON_FIELDS,
-  ...MOVED_FIELDS,
+  ...movedOf(MOVEMENT_FIELDS),
 };
 type ReportItem = field.ItemBy<typeof FIELDS, keyof typeof SUM_FIELDS>;
 
@@ -88,31 +93,28 @@ async function readReport(asked: Asked, context: ComparisonContext): Promise<rea
 }
 
 const NOTHING_MOVED: Omit<MovementRow, keyof BooksPlace> = {
-  ...{
-    arrivals: 0,
-    departures: 0,
-    stayThroughs: 0,
-    stayRooms: 0,
-    stayNights: "0",
-    leadRooms: 0,
-    leadDays: "0",
-  },
-  ...{ cancelled: 0, cancelledRevenue: null, cancelledDays: "0", noShows: 0, noShowRevenue: null },
+  arrivals: 0,
+  departures: 0,
+  stayThroughs: 0,
+  stayRooms: 0,
+  stayNights: "0",
+  leadRooms: 0,
+  leadDays: "0",
+  cancelled: 0,
+  cancelledRevenue: null,
+  cancelledDays: "0",
+  noShows: 0,
+  noShowRevenue: null,
 };
+
+/** The books of an item with their comparisons. */
+type ComparedItem = OnTheBooksItem & Omit<ReportItem, Moved>;
 
 function itemOf({ books, moved }: Reported): ReportItem {
   const { stayDate: night, currency } = books;
   const movement = movementOf(moved ?? { ...NOTHING_MOVED, night, unit: null, currency });
-  const { arrivals, departures, stayThroughs, cancelledRooms, cancelledRoomRevenue, cancellationRate } =
-    movement;
-  const { noShowRooms, noShowRoomRevenue, noShowRate } = movement;
-  return {
-    ...(books as ComparedItem),
-    ...{ arrivals, departures, stayThroughs, cancelledRooms, cancelledRoomRevenue, cancellationRate },
-    ...{ noShowRooms, noShowRoomRevenue, noShowRate },
-  };
+  return { ...(books as ComparedItem), ...movedOf(movement) };
 }
-type ComparedItem = OnTheBooksItem & Omit<ReportItem, keyof typeof MOVED_FIELDS>;
 
 /** The sums of a period, by currency. */
 function addUp(
@@ -121,10 +123,8 @@ function addUp(
   context: ComparisonContext,
 ): ReportItem[] {
   const moved = new Set(items.flatMap((item) => (item.moved === undefined ? [] : [item.books])));
-  const books = sumBooks(
-    ...([{ dates, items: items.map((item) => item.books) }, settings, context] as const),
-    (item) => moved.has(item),
-  );
+  const own = items.map((item) => item.books);
+  const books = sumBooks({ dates, items: own }, settings, context, (item) => moved.has(item));
   return books.map((sum) => {
     const rows = items.flatMap((item) =>
       item.moved !== undefined && item.books.currency === sum.currency ? [item.moved] : [],

@@ -13,7 +13,7 @@ import { ratio } from "./occupancy.ts";
 import { BOOKS_POSITION, compareCodes, laidOutOf } from "./paging.ts";
 import { STAY_PARAMETERS } from "./parameters.ts";
 import { boundOf, GROUPINGS, QuestionTooLarge, type StayQuestion } from "./question.ts";
-import { composeVariants, sum, whileSumming } from "./statements.ts";
+import { composeVariants, readUnnamed, whileSumming } from "./statements.ts";
 
 /** Changes of one cell at one number of days before the night. Numbers are decimal text. */
 interface CurveChange {
@@ -190,7 +190,7 @@ async function readYear(
   if ((await laidOutOf(client, property, window, { withBlocks: false })) > LAID_OUT_MAX)
     throw new QuestionTooLarge(window);
   const statement = await readPace(client, by, clock);
-  return await sum<PaceRow>(client, statement, [
+  return await readUnnamed<PaceRow>(client, statement, [
     property.bucket,
     property.propertyId,
     first,

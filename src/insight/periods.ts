@@ -11,6 +11,7 @@ const WEEK_DAYS = 7;
 /** A Monday. */
 const FIRST_MONDAY = "0001-01-01";
 const QUARTER_MONTHS = 3;
+const LAST_DATE = "9999-12-31";
 
 /** What the dates of a range can be added up by. */
 const SUMS = ["none", "dayOfWeek", "week", "month", "quarter", "total"] as const;
@@ -65,7 +66,6 @@ function periodOf(sum: Exclude<Sum, "dayOfWeek" | "total">, date: string): Night
   const last = year === 9999 && begun + months === 12 ? LAST_DATE : addDays(firstOf(begun + months), -1);
   return { first: firstOf(begun), last };
 }
-const LAST_DATE = "9999-12-31";
 
 /** The dates of a range that are added up with a date of it. */
 export function datesOf({ from, to }: Pick<StayQuestion, "from" | "to">, sum: Sum, date: string): Dates {

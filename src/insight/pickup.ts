@@ -22,7 +22,7 @@ import type { BooksCause } from "./packed-books.ts";
 import { afterPlace, BOOKS_PAGES, BOOKS_POSITION, type BooksPlace, pageOfNights } from "./paging.ts";
 import { STAY_PARAMETERS } from "./parameters.ts";
 import { boundOf, GROUPINGS, type NightWindow, type StayQuestion } from "./question.ts";
-import { composeVariants, sum, whileSumming } from "./statements.ts";
+import { composeVariants, readUnnamed, whileSumming } from "./statements.ts";
 
 const readPickup = composeVariants(new URL("./sql/read-pickup.sql", import.meta.url), {
   moment: "night, is_after",
@@ -182,8 +182,8 @@ async function answer(asked: Asked<typeof PARAMETERS>) {
   async function* read({ first, last }: NightWindow, wanted: number) {
     const which = [property.bucket, property.propertyId, first, last, since, boundOf(until), deducting];
     const rows = await whileSumming(client, async () => {
-      const links = await sum<ShareLink & pg.QueryResultRow>(client, linksStatement, which);
-      return await sum<PickupRow & pg.QueryResultRow>(client, statement, [
+      const links = await readUnnamed<ShareLink & pg.QueryResultRow>(client, linksStatement, which);
+      return await readUnnamed<PickupRow & pg.QueryResultRow>(client, statement, [
         ...which,
         settings.currency,
         rowsFor(wanted),

@@ -73,7 +73,7 @@ export async function whileSumming<Answer>(on: Queryable, ask: () => Promise<Ans
 }
 
 /** Runs a statement within `whileSumming`. Unnamed, so that it is planned for its dates. */
-export async function sum<Row extends pg.QueryResultRow>(
+export async function readUnnamed<Row extends pg.QueryResultRow>(
   on: Queryable,
   { text }: Statement,
   values: readonly unknown[],
@@ -87,5 +87,5 @@ export function sumEntries<Row extends pg.QueryResultRow>(
   statement: Statement,
   values: readonly unknown[],
 ): Promise<Row[]> {
-  return whileSumming(on, () => sum<Row>(on, statement, values));
+  return whileSumming(on, () => readUnnamed<Row>(on, statement, values));
 }
