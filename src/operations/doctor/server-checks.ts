@@ -537,20 +537,26 @@ interface Checkpoints {
   readonly maxWalMib: number;
 }
 
-const READ_CHECKPOINTS = namedStatement(
-  "doctor-read-checkpoints",
-  `select num_timed::float8 as timed, num_requested::float8 as requested,
+const readCheckpoints = (name: string, timed: string, requested: string, view: string) =>
+  namedStatement(
+    name,
+    `select ${timed}::float8 as timed, ${requested}::float8 as requested,
     extract(epoch from clock_timestamp() - stats_reset)::float8 as seconds,
     pg_size_bytes(current_setting('max_wal_size')) / 1048576.0::float8 as "maxWalMib"
-  from pg_stat_checkpointer`,
+  from ${view}`,
+  );
+const READ_CHECKPOINTS = readCheckpoints(
+  "doctor-read-checkpoints",
+  "num_timed",
+  "num_requested",
+  "pg_stat_checkpointer",
 );
 /** Before PostgreSQL 17. */
-const READ_CHECKPOINTS_OLD = namedStatement(
+const READ_CHECKPOINTS_OLD = readCheckpoints(
   "doctor-read-checkpoints-old",
-  `select checkpoints_timed::float8 as timed, checkpoints_req::float8 as requested,
-    extract(epoch from clock_timestamp() - stats_reset)::float8 as seconds,
-    pg_size_bytes(current_setting('max_wal_size')) / 1048576.0::float8 as "maxWalMib"
-  from pg_stat_bgwriter`,
+  "checkpoints_timed",
+  "checkpoints_req",
+  "pg_stat_bgwriter",
 );
 const PG_STAT_CHECKPOINTER = 170_000;
 /** Fewer say nothing: backups, restores and new databases request some. */
