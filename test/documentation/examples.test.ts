@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { execFile, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { globSync, readFileSync, writeFileSync } from "node:fs";
 import { cp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
@@ -7,9 +7,9 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
 import { Webhook } from "standardwebhooks";
 import { groupRecord } from "../support/records.ts";
+import { findPython, runExample } from "../support/run-example.ts";
 import { startTestService, type TestClient, type TestService } from "../support/service.ts";
 import { temporaryDirectory } from "../support/test-server.ts";
 import { until } from "../support/until.ts";
@@ -31,7 +31,6 @@ const programs = (ending: string) =>
     .sort();
 const names = programs("sh").map((name) => name.replace(/\.sh$/, ""));
 
-const execute = promisify(execFile);
 const WAIT_MS_MAX = 100_000;
 
 let service: TestService;
@@ -55,30 +54,9 @@ async function run(
   secret = client.clientSecret,
   { cwd = GUIDES, tokenFile = join(tokens, secret) }: { cwd?: string; tokenFile?: string | null } = {},
 ): Promise<string> {
-  const { stdout, stderr } = await execute(command, [...args], {
-    cwd,
-    timeout: WAIT_MS_MAX,
-    env: {
-      PATH: process.env["PATH"],
-      HOME: process.env["HOME"],
-      PYTHONDONTWRITEBYTECODE: "1",
-      BASE_URL: service.address,
-      CLIENT_ID: client.clientId,
-      CLIENT_SECRET: secret,
-      PROPERTY: property,
-      ...(tokenFile === null ? {} : { TOKEN_FILE: tokenFile }),
-    },
-  });
-  assert.equal(stderr, "");
-  return stdout;
-}
-
-async function findPython(): Promise<string | undefined> {
-  const asked = execute("python3", ["-c", "import sys; print(sys.executable)"]);
-  return await asked.then(
-    ({ stdout }) => stdout.trim(),
-    () => undefined,
-  );
+  const { address } = service;
+  const own = { ...client, clientSecret: secret };
+  return await runExample(command, args, { cwd, address, client: own, property, tokenFile });
 }
 
 /** What differs from run to run: ids and times. */

@@ -1,16 +1,14 @@
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
+import { findPython, runExample } from "../support/run-example.ts";
 import { startTestService, type TestClient, type TestService } from "../support/service.ts";
 import { temporaryDirectory } from "../support/test-server.ts";
 
 const MAPPINGS = new URL("../../examples/mappings/", import.meta.url);
 const root = fileURLToPath(new URL("../../", import.meta.url));
-const execute = promisify(execFile);
 
 let service: TestService;
 let client: TestClient;
@@ -30,23 +28,16 @@ async function run(adapter: string, property: string): Promise<string> {
   const file = fileURLToPath(new URL(adapter, MAPPINGS));
   const isPython = adapter.endsWith(".py");
   const [command, args] = isPython
-    ? ["python3", [file]]
+    ? [python ?? "python3", [file]]
     : [process.execPath, [join(root, "examples/run.ts"), file]];
-  const { stdout, stderr } = await execute(command, args, {
+  const tokenFile = join(directory, "token");
+  return await runExample(command, args, {
     cwd: directory,
-    env: {
-      PATH: process.env["PATH"],
-      HOME: process.env["HOME"],
-      PYTHONDONTWRITEBYTECODE: "1",
-      BASE_URL: service.address,
-      CLIENT_ID: client.clientId,
-      CLIENT_SECRET: client.clientSecret,
-      PROPERTY: property,
-      TOKEN_FILE: join(directory, "token"),
-    },
+    address: service.address,
+    client,
+    property,
+    tokenFile,
   });
-  assert.equal(stderr, "");
-  return stdout;
 }
 
 /** Rooms, adults, children and net revenue by night and room type. */
@@ -65,10 +56,7 @@ async function books(propertyCode: string) {
     );
 }
 
-const hasPython = await execute("python3", ["--version"]).then(
-  () => true,
-  () => false,
-);
+const python = await findPython();
 
 const DOUBLE = "773d5e42-de1e-43a0-9ce6-f940faf2303f";
 for (const [adapter, printed, expected] of [
@@ -104,7 +92,7 @@ for (const [adapter, printed, expected] of [
   ],
 ] as const)
   test(`${adapter} pushes its example without a warning, and the books have its nights`, {
-    skip: adapter.endsWith(".py") && !hasPython ? "no python3" : false,
+    skip: adapter.endsWith(".py") && python === undefined ? "no python3" : false,
   }, async () => {
     const property = adapter.replace(/\..*$/, "").toUpperCase();
     assert.equal(await run(adapter, property), printed);
