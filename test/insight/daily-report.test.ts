@@ -155,3 +155,34 @@ test("a cancelled night without any other room is listed, and what is not known 
   const unknown = await insightPage(service, "daily-report", { ...asked, propertyCode: "NOBODY" });
   assert.deepEqual((unknown as unknown as DailyReportPage).totals, []);
 });
+
+test("cancelled rooms without a currency are of the night's only one, as on the books", async () => {
+  const propertyCode = "ONECURRENCY";
+  const of = { clientCode: "FREE", propertyCode };
+  const stay = (currencyCode?: string) => ({
+    ...of,
+    roomStays: [
+      {
+        ...{ arrivalDate: "2026-07-11", departureDate: "2026-07-12", roomTypeCode: "STD" },
+        ...(currencyCode === undefined ? {} : { currencyCode }),
+      },
+    ],
+  });
+  const client = await service.newClient({ grants: [{ clientCode: "FREE", propertyCode: "*" }] });
+  await apply(
+    service,
+    "reservations",
+    [
+      reservation("A", "2026-07-01T00:00:00Z", { ...stay("CHF"), status: "CONFIRMED" }),
+      reservation("B", "2026-07-01T00:00:00Z", { ...stay(), status: "CANCELLED" }),
+    ],
+    { as: client },
+  );
+  const asked = new URLSearchParams({ ...of, from: "2026-07-11", to: "2026-07-11" });
+  const answer = await service.get(`/api/insight/v1/daily-report?${asked}`, { as: client });
+  const items = answer.json()["items"] as Item[];
+  assert.deepEqual(
+    items.map(({ currency, rooms, cancelledRooms }) => [currency, rooms, cancelledRooms]),
+    [["CHF", 1, 1]],
+  );
+});

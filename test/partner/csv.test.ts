@@ -62,6 +62,17 @@ const VALUES = "ACME,LIS01,R-1,2026-02-01T10:00:00Z,CONFIRMED";
 const STAY = "roomStays.arrivalDate,roomStays.departureDate,roomStays.roomTypeCode";
 const AUGUST = "2026-08-03,2026-08-05,DLX";
 
+test("without columns of lists every row is a record, also of one key and source time", async () => {
+  const rows = ["header", "A", "A"].map((name, at) =>
+    at === 0 ? RESERVATION : `C,P,${name},2026-01-01T00:00:00Z,${at === 1 ? "CONFIRMED" : "CANCELLED"}`,
+  );
+  const records = (await read(`${rows.join("\n")}\n`)) as { status: string }[];
+  assert.deepEqual(
+    records.map(({ status }) => status),
+    ["CONFIRMED", "CANCELLED"],
+  );
+});
+
 test("the template of each resource is a valid file, whole or short, with any delimiter, a byte order mark, gzip and CRLF", async () => {
   for (const resource of RESOURCES) {
     for (const all of [[], ["--all"]]) {
