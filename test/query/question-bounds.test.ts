@@ -214,6 +214,35 @@ test("a statement heeds the reader that it is for, and no other that had its con
   }
 });
 
+test("a burst opens the connections of a pool one at a time, as many as it may while statements wait", async () => {
+  const log = createLoggerTo(process.stderr, "fatal");
+  const size = 4;
+  const pool = createPool(service.database.clientConfig, log, size);
+  const holder = new pg.Client(service.database.clientConfig);
+  await holder.connect();
+  let connected = 0;
+  const opening: number[] = [];
+  pool.on("connect", () => {
+    opening.push(pool.totalCount - connected);
+    connected++;
+  });
+  try {
+    await holder.query("select pg_advisory_lock(4_711)");
+    const burst = Array.from({ length: 2 * size }, () =>
+      pool.query("select pg_advisory_lock_shared(4_711), pg_advisory_unlock_shared(4_711)"),
+    );
+    assert.equal(pool.totalCount, 1);
+    await until(() => connected === size, 20_000);
+    await holder.query("select pg_advisory_unlock(4_711)");
+    await Promise.all(burst);
+    assert.deepEqual(opening, [1, 1, 1, 1]);
+    assert.equal(pool.waitingCount, 0);
+  } finally {
+    await holder.end();
+    await pool.end();
+  }
+});
+
 /** How many statements like a pattern run. */
 async function running(pattern: string): Promise<number> {
   const { rows } = await service.pool.query(

@@ -341,26 +341,72 @@ async function cancelStatement(client: pg.ClientBase, config: pg.ClientConfig): 
   await asking.connect().catch(() => undefined);
 }
 
-/** Makes the statements of a pool connection abortable by `readFor`. After a cancellation the connection must be closed. */
-function heedReaders(client: pg.ClientBase, config: pg.ClientConfig): void {
-  const stop = () => {
-    void cancelStatement(client, config);
-    return setTimeout(() => (client as unknown as Connected).connection.stream.destroy(), CANCEL_MS_MAX);
+/** Runs a work after those that it was called for before. A work never fails. */
+type InTurn = (work: () => Promise<void>) => void;
+
+function inTurn(): InTurn {
+  let last = Promise.resolve();
+  return (work) => {
+    last = last.then(work);
   };
+}
+
+/**
+ * Makes the statements of a pool connection abortable by `readFor`. After a cancellation the connection must be closed. Cancellations of a
+ * pool wait for each other, since each is a connection and a server process: those of a burst would hold up all other work.
+ */
+function heedReaders(client: pg.ClientBase, config: pg.ClientConfig, cancelInTurn: InTurn): void {
   wrapStatements(client, () => {
     const signal = current.getStore();
     if (signal === undefined) return undefined;
     signal.throwIfAborted();
     let leaving: NodeJS.Timeout | undefined;
+    let answered = false;
     const leave = () => {
-      leaving = stop();
+      cancelInTurn(async () => {
+        if (!answered) await cancelStatement(client, config);
+      });
+      leaving = setTimeout(() => {
+        leaving = undefined;
+        (client as unknown as Connected).connection.stream.destroy();
+      }, CANCEL_MS_MAX);
     };
     signal.addEventListener("abort", leave, { once: true });
     return (error) => {
       signal.removeEventListener("abort", leave);
+      // After the connection was closed here, the server may still run the statement.
+      answered = leaving !== undefined;
       clearTimeout(leaving);
       return signal.aborted ? signal.reason : error;
     };
+  });
+}
+
+/**
+ * Lets a pool open one connection at a time. Each is a new server process and, with SCRAM, thousands of hashes; a burst of requests would
+ * take these from all other work at once.
+ */
+function openInTurn(pool: pg.Pool, size: number): void {
+  let connected = 0;
+  const allowNext = () => {
+    pool.options.max = Math.min(size, connected + 1);
+  };
+  const openNext = () => {
+    if (pool.ending || pool.waitingCount === 0 || pool.totalCount >= pool.options.max) return;
+    pool.connect().then(
+      (client) => client.release(),
+      () => undefined,
+    );
+  };
+  allowNext();
+  pool.on("connect", () => {
+    connected++;
+    allowNext();
+    apartFromReader(() => setImmediate(openNext));
+  });
+  pool.on("remove", () => {
+    connected--;
+    allowNext();
   });
 }
 
@@ -386,7 +432,9 @@ export function createPool(
 ): pg.Pool {
   const bound = answerMsMax === undefined ? {} : { query_timeout: answerMsMax };
   const pool = new pg.Pool({ ...config, ...bound, max: size, idleTimeoutMillis: 30_000 });
+  openInTurn(pool, size);
   askByPromise(pool);
+  const cancelInTurn = inTurn();
   const idle = new Set<pg.PoolClient>();
   // Sessions may outlive an ended pool briefly, while a command stops the server that it started.
   pool.on("error", (error) => {
@@ -394,7 +442,7 @@ export function createPool(
   });
   // pg-pool removes its listener while a connection is in use, and an unhandled error event would end the process.
   pool.on("connect", (client) => client.on("error", () => undefined));
-  pool.on("connect", (client) => heedReaders(client, config));
+  pool.on("connect", (client) => heedReaders(client, config, cancelInTurn));
   pool.on("connect", noteProcess);
   if (watch !== undefined) {
     pool.on("connect", (client) => watchStatements(client, watch));
