@@ -54,7 +54,8 @@ function refusalFor(error: unknown): RefusedRecord | undefined {
 
 /**
  * Applies records, and isolates refused ones by halving under savepoints. Only data errors (SQLSTATE classes 22 and 23) count as
- * a refusal, so that an outage quarantines nothing. Change numbers of a half that is rolled back are skipped.
+ * a refusal, so that an outage quarantines nothing. Change numbers of a half that is rolled back are skipped. What the memory has to
+ * write is written under the same savepoint: a refusal of it would otherwise stop the bucket.
  */
 export async function applyIsolatingBadRecords(
   client: pg.ClientBase,
@@ -66,6 +67,7 @@ export async function applyIsolatingBadRecords(
   await client.query("savepoint records");
   try {
     const applied = await applyRecords(client, records, nextChange, memory);
+    await memory.write(client);
     await client.query("release savepoint records");
     return applied;
   } catch (error) {
@@ -73,6 +75,7 @@ export async function applyIsolatingBadRecords(
     if (refusal === undefined) throw error;
     await client.query("rollback to savepoint records");
     await client.query("release savepoint records");
+    memory.forgetRecords();
     if (records.length === 1) return [refusal];
     const middle = records.length >>> 1;
     const first = await applyIsolatingBadRecords(client, records.slice(0, middle), nextChange, memory);
@@ -381,7 +384,6 @@ export async function applyParts(
       details: Object.assign({}, ...earlier.map((of) => of.details), details),
     });
   }
-  await memory.write(client);
   await writeItems(client, "bellhop.quarantine", QUARANTINE, quarantined);
   if (outcomes.length > 0) await recordOutcomes(client, outcomes, arrivals.rows());
   await counters.write(client);
@@ -435,7 +437,6 @@ export async function applyReleased(
   // Answers as of an instant before the release did not include the record, and must not change.
   const released = { ...record, countsFrom: resolution.requestId };
   const [applied] = await applyIsolatingBadRecords(client, [released], counters.take, memory);
-  await memory.write(client);
   return applied?.outcome ?? "q";
 }
 

@@ -58,16 +58,27 @@ export class ApplyMemory {
     this.cover = new VersionCover(pool, schema);
   }
 
-  /** Writes the room types and dimensions that are new in this transaction. */
+  /** Writes the room types and dimensions that are new, and from when on books are known. */
   async write(client: pg.ClientBase): Promise<void> {
     await this.context.write(client);
     await this.ledger.write();
   }
 
+  /** Ends a transaction. Returns the rows of the ledger that it made; see `NightLedger.takeRows`. */
+  takeRows(): ReadonlyMap<string, number> {
+    return this.ledger.takeRows();
+  }
+
   forget(): void {
+    this.forgetRecords();
+    this.takeRows();
+    this.cover.forget();
+  }
+
+  /** Forgets what records have brought, after a rollback to a savepoint. */
+  forgetRecords(): void {
     this.context.forget();
     this.ledger.forget();
-    this.cover.forget();
   }
 }
 

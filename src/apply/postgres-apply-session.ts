@@ -216,7 +216,7 @@ class PostgresApplySession extends LeaseStatements implements ApplySession {
       async () => {
         await writeRedacted(this.#client, parts);
         const counts = await applyParts(this.#client, parts, counters, this.#memory);
-        const rows = this.#memory.ledger.rowsWritten;
+        const rows = this.#memory.takeRows();
         for (const { part, records } of parts)
           if (part.clientId !== undefined)
             this.#entered?.(part.clientId, records.length, rows.get(part.requestId) ?? 0);
@@ -229,6 +229,7 @@ class PostgresApplySession extends LeaseStatements implements ApplySession {
     const letter = await this.#orWithoutWindow([resolution], () =>
       applyResolution(this.#client, resolution, counters, this.#properties, this.#memory),
     );
+    this.#memory.takeRows();
     return countOutcomes(letter);
   }
 

@@ -210,7 +210,7 @@ class Rebuild {
   ): Promise<void> {
     if (!inTransaction) await this.#client.query("begin");
     for (const logged of read) await this.#replayPart(logged, untilRecord);
-    await this.#memory.write(this.#client);
+    this.#memory.takeRows();
     if (!inTransaction) await this.#client.query("commit");
   }
 

@@ -34,6 +34,15 @@ describe("trouble with the batches of one property", () => {
     assert.equal(await bench.outcomesOf(stuck), "a");
   });
 
+  test("is none if the first stay of a property is day use on the last date of the calendar", async () => {
+    const roomStays = [{ arrivalDate: "9999-12-31", departureDate: "9999-12-31", roomTypeCode: "DLX" }];
+    assert.equal(await bench.acceptAndApply([{ ...reservation("E", T1, "x", "END"), roomStays }]), "a");
+    const known = await bench.rows(
+      "select departure::text from bellhop_state.known_books join bellhop.property using (property_id) where property_code = 'END'",
+    );
+    assert.deepEqual(known, [{ departure: "10000-01-01" }]);
+  });
+
   test("a property that accept remembers and the database has lost is made again", async () => {
     await bench.acceptAndApply([reservation("P", T1, "x", "LOST")]);
     await bench.stopApplier();

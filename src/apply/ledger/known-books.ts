@@ -36,6 +36,12 @@ const REMEMBERED_MAX = 20_000;
 /** Before anything is known. Times are ISO 8601 with six fraction digits, so their texts compare as they do. */
 const NOTHING = { departure: Number.POSITIVE_INFINITY, sourceTime: "~", receivedAt: "~" } as const;
 
+/** The date of days since 1970-01-01. The departure of a last night, 9999-12-31, has a year of five digits, which JavaScript writes as six. */
+function dateOf(day: number): string {
+  const [date = ""] = new Date(day * DAY_MS).toISOString().split("T");
+  return date.replace(/^\+0/, "");
+}
+
 /** Days since 1970-01-01, and two instants. */
 interface Known {
   readonly departure: number;
@@ -86,7 +92,7 @@ export class KnownBooks {
       const { departure, sourceTime, receivedAt } = known;
       return {
         ...{ bucket, property_id: propertyId, source_time: sourceTime, received_at: receivedAt },
-        departure: new Date(departure * DAY_MS).toISOString().slice(0, 10),
+        departure: dateOf(departure),
       };
     });
     this.#changed.clear();

@@ -61,9 +61,8 @@ export class NightLedger {
   readonly #knownBooks: KnownBooks;
   /** Whether a bucket has released copies; few do. */
   readonly #hasReleases = new Map<number, boolean>();
-  /** Of this transaction and of the last one; see `rowsWritten`. */
+  /** Of this transaction; see `takeRows`. */
   #rows = new Map<string, number>();
-  #lastRows: ReadonlyMap<string, number> = new Map();
 
   /** `client` has the state schema on its search path. */
   constructor(client: pg.ClientBase) {
@@ -139,21 +138,23 @@ export class NightLedger {
     this.#rows.set(countsFrom, (this.#rows.get(countsFrom) ?? 0) + rows);
   }
 
-  /** The rows entered in the transaction that was last written, by the request that they count from; OUT_OF_ORDER_ROWS more for each record out of order. */
-  get rowsWritten(): ReadonlyMap<string, number> {
-    return this.#lastRows;
+  /**
+   * The rows entered since the last call, by the request that they count from; OUT_OF_ORDER_ROWS more for each record out of order, and
+   * all of them again for each attempt at records that were refused.
+   */
+  takeRows(): ReadonlyMap<string, number> {
+    const rows = this.#rows;
+    this.#rows = new Map();
+    return rows;
   }
 
-  /** Writes the dimensions that are new in this transaction, and from when on books are known. */
+  /** Writes the dimensions that are new, and from when on books are known. */
   async write(): Promise<void> {
-    this.#lastRows = this.#rows;
-    this.#rows = new Map();
     await this.#dimensions.write(this.#client);
     await this.#knownBooks.write();
   }
 
   forget(): void {
-    this.#rows = new Map();
     this.#dimensions.forget();
     this.#knownBooks.forget();
     this.#hasReleases.clear();
