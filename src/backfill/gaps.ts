@@ -12,6 +12,7 @@ import {
   type Position,
   type PositionShape,
 } from "../platform/http/position.ts";
+import { WorkPauses } from "../platform/runtime/work-pauses.ts";
 import { identityOf } from "../query/list-request-records.ts";
 import { loadRecords } from "../query/load-records.ts";
 import { readForEachResource } from "../query/version-statement.ts";
@@ -236,8 +237,11 @@ async function withKeys(client: Queryable, { backfill, resource }: FailedAsked, 
   const rejected = rows.filter(({ outcome }) => outcome === "rejected");
   const pointers = rejected.map(({ requestId, index }) => ({ bucket, requestId, index }));
   const keys = new Map<FailedRow | undefined, string | null>();
-  for await (const bytes of loadRecords(client, pointers))
+  const pauses = new WorkPauses();
+  for await (const bytes of loadRecords(client, pointers)) {
+    if (pauses.isDue) await pauses.pause();
     keys.set(rejected[keys.size], identityOf(resource, bytes).key);
+  }
   return rows.map((row) => ({ ...row, key: row.key ?? keys.get(row) ?? null }));
 }
 

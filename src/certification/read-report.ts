@@ -4,6 +4,7 @@ import { isUtcTimestamp, microsecondTimestamp } from "#contract/calendar.ts";
 import type { Resource } from "#contract/resource.ts";
 import { namedStatement } from "../platform/db/statement.ts";
 import { readInstant } from "../platform/http/instant.ts";
+import { WorkPauses } from "../platform/runtime/work-pauses.ts";
 import { wholePage } from "../query/bounded-scan.ts";
 import {
   findRecordsOf,
@@ -173,7 +174,9 @@ async function recordsOf(pool: pg.Pool, clientId: string, request: RequestSummar
   const records: SeenRecord[] = [];
   let bytes = 0;
   const pointers = places.map(({ bucket, index }) => ({ bucket, index, requestId }));
+  const pauses = new WorkPauses();
   for await (const sent of loadRecords(pool, pointers)) {
+    if (pauses.isDue) await pauses.pause();
     const place = places[records.length] as RecordOfRequest;
     bytes += sent.length;
     records.push(seenRecord(request, place, reported.get(place.index), sent));

@@ -10,6 +10,7 @@ import {
   type Position,
   type PositionShape,
 } from "../platform/http/position.ts";
+import { WorkPauses } from "../platform/runtime/work-pauses.ts";
 import type { RecordNotice } from "./console/answers.ts";
 import { loadRecords } from "./load-records.ts";
 import { keyNameOf } from "./openapi/read-parameters.ts";
@@ -181,7 +182,10 @@ async function* itemsOf(
   const details = await detailsOf(pool, clientId, requestId, records);
   let at = 0;
   const pointers = records.map(({ bucket, index }) => ({ bucket, index, requestId }));
+  // Records in one chunk come without a turn of the event loop between them.
+  const pauses = new WorkPauses();
   for await (const bytes of loadRecords(pool, pointers)) {
+    if (pauses.isDue) await pauses.pause();
     const record = records[at] as RecordOfRequest;
     at += 1;
     const detail = details.get(record.index);
