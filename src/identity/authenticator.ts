@@ -3,6 +3,8 @@ import type { Pool } from "pg";
 import type { Config } from "../config.ts";
 import { createSecretCipher, type SecretCipher } from "../platform/crypto/secret-cipher.ts";
 import { namedStatement } from "../platform/db/statement.ts";
+import { ClientSemaphores } from "../platform/http/client-semaphores.ts";
+import { Semaphore } from "../platform/runtime/semaphore.ts";
 import { SharedCounter } from "../platform/runtime/shared-memory.ts";
 import type { Logger } from "../platform/telemetry/log.ts";
 import {
@@ -124,6 +126,10 @@ const DELETE_DEAD_DENIALS = namedStatement(
   "delete-dead-denials",
   `delete from bellhop.denied_token where expires_at <= $1`,
 );
+
+/** Requests that wait to be authenticated on a thread, in total and of one network. */
+const CHECKS_WAITING_MAX = 2_000;
+const NETWORK_CHECKS_WAITING_MAX = 1_000;
 
 /** The settings used for authentication. */
 export type AuthConfig = Pick<
@@ -256,7 +262,20 @@ export function createAuthenticator(options: AuthenticatorOptions) {
     watchExpired: (onExpired: (clientId: string) => void) => {
       watchingExpired = onExpired;
     },
-    internals: { pool, config, cipher, directory, readToken, cursorKey, parties, tidy },
+    internals: {
+      pool,
+      config,
+      cipher,
+      directory,
+      readToken,
+      cursorKey,
+      parties,
+      tidy,
+      /** Authenticates with secrets: half of the connections, for which networks take turns. */
+      checks: new Semaphore(Math.ceil(pool.options.max / 2), CHECKS_WAITING_MAX, NETWORK_CHECKS_WAITING_MAX),
+      /** What an authenticated client changes by its secret locks its rows: the others of its requests wait here, not on connections. */
+      changes: new ClientSemaphores(1),
+    },
   };
 }
 

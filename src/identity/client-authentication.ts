@@ -1,5 +1,6 @@
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import { OAuthError } from "../platform/errors/oauth-error.ts";
+import { originOf } from "../platform/http/networks.ts";
 import { decodeFormText } from "../platform/http/read-parameters.ts";
 import type { AuthInternals } from "./authenticator.ts";
 import type { FailureLimiter } from "./failure-limiter.ts";
@@ -63,7 +64,8 @@ export async function authenticateClient(
   failures: FailureLimiter,
 ): Promise<AuthenticatedClient> {
   const credentials = readCredentials(request);
-  const client = await findBySecret(credentials, internals);
+  const find = () => findBySecret(credentials, internals);
+  const client = await internals.checks.run(find, originOf(request.address).site);
   if (client !== undefined) return client;
   const waitSeconds = failures.fail(request.address, credentials.clientId);
   if (waitSeconds === 0) throw unknownClient();

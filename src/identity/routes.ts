@@ -3,6 +3,7 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from
 import { isDatabaseOutage } from "../platform/db/database-errors.ts";
 import { OAuthError } from "../platform/errors/oauth-error.ts";
 import { ServiceError } from "../platform/errors/registry.ts";
+import { SemaphoreFull } from "../platform/runtime/semaphore.ts";
 import type { Addresses, AuthInternals } from "./authenticator.ts";
 import { authenticateClient, type ClientRequest } from "./client-authentication.ts";
 import type { FailureLimiter } from "./failure-limiter.ts";
@@ -13,6 +14,15 @@ import { grantToken, rateLimitHeaders, type TokenWatch } from "./token-endpoint.
 
 /** Retry-After while the database is unavailable. */
 const OUTAGE_RETRY_SECONDS = 5;
+/** Retry-After while too many requests wait. */
+const BUSY_RETRY_SECONDS = 1;
+
+/** Too many requests of the caller, or of all, wait. */
+function busy(): OAuthError {
+  return new OAuthError("temporarily_unavailable", "Too many requests are waiting. Try again later.", {
+    headers: { "retry-after": String(BUSY_RETRY_SECONDS) },
+  });
+}
 
 /** Renders an error as in RFC 6749 §5.2. Errors that are not OAuth's (405, a defect) go on to the application's error handler. */
 function renderAuthError(
@@ -34,6 +44,7 @@ function renderAuthError(
 
 function asOAuthError(error: FastifyError | OAuthError | ServiceError): OAuthError | undefined {
   if (error instanceof OAuthError) return error;
+  if (error instanceof SemaphoreFull || error.code === "bellhop.http.RateLimitExceeded") return busy();
   if (isDatabaseOutage(error) || error.code === "bellhop.accept.Unavailable") {
     return new OAuthError("temporarily_unavailable", "The service is unavailable. Try again later.", {
       status: 503,
@@ -97,7 +108,8 @@ async function revokeByClient(
   if (good.token.clientId !== client.clientId) {
     throw new OAuthError("unauthorized_client", "This token was not issued to this client.");
   }
-  await denyToken(internals, good.token, `client:${client.clientId}`);
+  const deny = () => denyToken(internals, good.token, `client:${client.clientId}`);
+  await internals.changes.run(client.clientId, deny);
 }
 
 /** Fits the longest token, percent-encoded throughout, and the credentials. */

@@ -151,9 +151,9 @@ async function requireAllowance(
   internals: AuthInternals,
   watch: TokenWatch | undefined,
 ): Promise<TokenAllowance> {
-  const { pool, config } = internals;
+  const { pool, config, changes } = internals;
   const limit = { burst: client.tokenBurst ?? config.tokenBurst, strictHour: config.tokenStrictHour };
-  const allowance = await debitTokenBucket(pool, client.clientId, limit);
+  const allowance = await changes.run(client.clientId, () => debitTokenBucket(pool, client.clientId, limit));
   if (allowance.allowed) return allowance;
   if (client.certificationId !== null) watch?.limited(client.certificationId);
   const { burst, waitSeconds } = allowance;

@@ -353,8 +353,8 @@ export async function prepareHttp(parts: HttpParts, stops: Stops): Promise<HttpS
       BACKFILL_ENDPOINTS.filter(({ method }) => method === "get"),
     );
     registerInsightRoutes(app, context, partnerAccess(context));
-    const { cipher } = parts.authenticator.internals;
-    registerEndpoints(app, extended(context, { cipher, rules: webhookRules }), WEBHOOK_ENDPOINTS);
+    const { cipher, changes } = parts.authenticator.internals;
+    registerEndpoints(app, extended(context, { cipher, changes, rules: webhookRules }), WEBHOOK_ENDPOINTS);
     registerEndpoints(app, context, CERTIFICATION_ENDPOINTS);
   }
   registerHealthRoutes(app, context);

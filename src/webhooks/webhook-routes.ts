@@ -1,13 +1,16 @@
 import type { FastifyReply } from "fastify";
 import type pg from "pg";
+import { authorizeAgain } from "../identity/authorize.ts";
 import { type FormContext, receiveForm } from "../identity/receive-form.ts";
 import type { SecretCipher } from "../platform/crypto/secret-cipher.ts";
 import { ServiceError } from "../platform/errors/registry.ts";
+import type { ClientSemaphores } from "../platform/http/client-semaphores.ts";
 import { jsonAnswer, jsonContent } from "../platform/http/openapi/errors.ts";
 import { ratedHeadersOf } from "../platform/http/openapi/headers.ts";
 import type { Operation } from "../platform/http/openapi/model.ts";
 import { component } from "../platform/http/openapi/schema.ts";
 import { pathId, whole } from "../platform/http/parameters.ts";
+import { readingFor } from "../platform/http/reader.ts";
 import { endpointOf } from "../query/endpoint.ts";
 import type { AddressRules } from "./address-rules.ts";
 import {
@@ -45,6 +48,8 @@ interface WebhookContext extends FormContext {
   readonly pool: pg.Pool;
   readonly cipher: SecretCipher;
   readonly rules: AddressRules;
+  /** A change locks its client's row: the others of its requests wait here, not on connections. */
+  readonly changes: ClientSemaphores;
 }
 
 interface WebhookAsked {
@@ -307,10 +312,15 @@ function endpointBy({ path, status, answer, answered, takes, isLimited, work, ..
     },
     async work({ context, request, reply, clientId, parameters }) {
       const form = takes === undefined ? {} : await receiveForm(context, request, fields);
-      const { pool, cipher, rules } = context;
+      const { pool, cipher, rules, changes } = context;
       const admin = { pool, cipher, rules, clientId, who: `client:${clientId}` };
       const { endpointId = "", limit = 0 } = parameters;
-      return work({ admin, clientId, endpointId, form, limit, reply }).catch((error: unknown) => {
+      const inTurn = async () => {
+        // The turn may have taken long.
+        await authorizeAgain(context, request);
+        return work({ admin, clientId, endpointId, form, limit, reply });
+      };
+      return changes.run(clientId, inTurn, readingFor(reply.raw)).catch((error: unknown) => {
         throw asServiceError(error);
       });
     },
