@@ -335,6 +335,7 @@ create table bellhop.presence (
 create table bellhop.privacy_version (
   only_row boolean default true not null,
   version bigint default 0 not null,
+  settings bigint default 0 not null,
   constraint privacy_version_only_row_check CHECK (only_row),
   constraint privacy_version_pkey PRIMARY KEY (only_row)
 );

@@ -605,11 +605,12 @@ create table bellhop.erasure_subject (
   check ((property_code is null) = (key is null) and (key is null) <> (profile_digest is null))
 );
 
--- A number for all that is stripped on arrival: raised by every change of the list and of the settings
--- `personalData` and `negativeCounts`.
+-- Numbers for all that is stripped on arrival: `version` is raised by every change of the list, `settings` by every change of
+-- the settings `personalData` and `negativeCounts`. Only the former makes what was read earlier invalid.
 create table bellhop.privacy_version (
   only_row boolean primary key default true check (only_row),
-  version bigint not null default 0
+  version bigint not null default 0,
+  settings bigint not null default 0
 );
 insert into bellhop.privacy_version default values;
 

@@ -8,7 +8,7 @@ import {
   redactRecord,
 } from "#contract/redact-record.ts";
 import { type Resource, type ResourceLetter, resourceOf } from "#contract/resource.ts";
-import { namedStatement, readStatement } from "../platform/db/statement.ts";
+import { namedStatement, readStatement, type Statement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
 import { Semaphore } from "../platform/runtime/semaphore.ts";
 import type { RejectedRecord, Submission, SubmittedRecord } from "./log/submission.ts";
@@ -24,6 +24,11 @@ const readVersion = namedStatement(
   "read-privacy-version",
   `select version::text as version from bellhop.privacy_version`,
 );
+/** As in `read-redaction-list.sql`. */
+const readListVersion = namedStatement(
+  "read-redaction-version",
+  `select version || '/' || settings as version from bellhop.privacy_version`,
+);
 /** Returns a row if the version is still $1, and locks it until the transaction ends. */
 const holdVersion = namedStatement(
   "hold-privacy-version",
@@ -38,8 +43,12 @@ const raiseVersion = namedStatement(
  * The version of the erasure list. An erasure raises it when it lists its subjects, and before and after rewriting messages made of
  * their records. Code that reads records in one transaction and writes their content in another must hold it for the write.
  */
-export async function readPrivacyVersion(on: Queryable): Promise<string> {
-  const [row] = (await on.query<{ version: string }>(readVersion)).rows;
+export function readPrivacyVersion(on: Queryable): Promise<string> {
+  return oneVersion(on, readVersion);
+}
+
+async function oneVersion(on: Queryable, statement: Statement): Promise<string> {
+  const [row] = (await on.query<{ version: string }>(statement)).rows;
   if (row === undefined) throw new Error("bellhop.privacy_version has no row: the migrations did not run.");
   return row.version;
 }
@@ -331,7 +340,7 @@ export function watchRedactionList(pool: Queryable, failed: (error: unknown) => 
   let renewing: Promise<RedactionList> | undefined;
   const read = async () => {
     readAtMs = performance.now();
-    if (list === undefined || (await readPrivacyVersion(pool)) !== list.version)
+    if (list === undefined || (await oneVersion(pool, readListVersion)) !== list.version)
       list = await loadRedactionList(pool);
     return list;
   };

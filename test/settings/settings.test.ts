@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { holdPrivacyVersion, loadRedactionList, readPrivacyVersion } from "../../src/ingest/redact.ts";
 import { type SettingOf, setSetting, unsetSetting } from "../../src/settings/change-setting.ts";
 import { settingsOf, settingsOfClient } from "../../src/settings/property-settings.ts";
 import { mapStatus, unmapStatus } from "../../src/settings/status-mapping.ts";
@@ -146,4 +147,22 @@ test("the command sets, lists and removes, and each change leaves an audit entry
       ["unset-setting", "timeZone", "Europe/Paris", null, 3],
     ],
   );
+});
+
+// An operator of one property could otherwise change one all the time.
+test("settings for records that arrive apply to them, and do not hold up messages made of earlier ones", async () => {
+  const { pool } = database;
+  for (const name of ["personalData", "negativeCounts"]) {
+    const value = name === "personalData" ? "strip" : "refuse";
+    for (const change of [
+      () => setSetting(pool, of("ARRIVES", "P1", name), value),
+      () => unsetSetting(pool, of("ARRIVES", "P1", name)),
+    ]) {
+      const held = await readPrivacyVersion(pool);
+      const { version } = await loadRedactionList(pool);
+      assert.notEqual(await change(), undefined);
+      assert.equal(await holdPrivacyVersion(pool, held), true);
+      assert.notEqual((await loadRedactionList(pool)).version, version);
+    }
+  }
 });

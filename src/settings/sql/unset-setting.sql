@@ -5,7 +5,7 @@ with removed as (
   returning client_code, value
 ), looked_at as (
   -- Redaction on arrival changes with these settings (src/ingest/redact.ts).
-  update bellhop.privacy_version set version = version + 1
+  update bellhop.privacy_version set settings = settings + 1
   where $3 in ('personalData', 'negativeCounts') and exists (select from removed)
 )
 insert into bellhop.settings_version as kept (client_code, version) select client_code, 1 from removed

@@ -1,6 +1,6 @@
 -- One snapshot of the erasure list, the settings for incoming records, and the keys of both hashes.
 select
-  (select version::text from bellhop.privacy_version) as version,
+  (select version || '/' || settings from bellhop.privacy_version) as version,
   array(
     select distinct json_build_object('clientCode', client_code, 'propertyCode', property_code, 'resource', resource,
       'key', key, 'profile', encode(profile_digest, 'hex'))::text
