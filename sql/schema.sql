@@ -30,6 +30,24 @@ create table bellhop.accept_log (
   constraint accept_log_pkey PRIMARY KEY (bucket, log_writer_id, request_id)
 ) partition by RANGE (request_id);
 
+create table bellhop.alert (
+  alert_id bigint generated always as identity not null,
+  subscription_id uuid not null,
+  bucket smallint not null,
+  property_id integer not null,
+  condition text not null,
+  subject text default ''::text not null,
+  detail json not null,
+  began_at timestamp with time zone not null,
+  ended_at timestamp with time zone,
+  began_message uuid,
+  ended_message uuid,
+  constraint alert_began_message_fkey FOREIGN KEY (began_message) REFERENCES bellhop.subscription_message(message_id) ON DELETE SET NULL,
+  constraint alert_ended_message_fkey FOREIGN KEY (ended_message) REFERENCES bellhop.subscription_message(message_id) ON DELETE SET NULL,
+  constraint alert_subscription_id_fkey FOREIGN KEY (subscription_id) REFERENCES bellhop.subscription(subscription_id) ON DELETE CASCADE,
+  constraint alert_pkey PRIMARY KEY (alert_id)
+);
+
 create table bellhop.applied_part (
   bucket smallint not null,
   request_id uuid not null,
@@ -432,6 +450,49 @@ create table bellhop.status_mapping (
   constraint status_mapping_pkey PRIMARY KEY (client_code, resource, status)
 );
 
+create table bellhop.subscription (
+  subscription_id uuid not null,
+  operator_name text collate "C" not null,
+  kind text not null,
+  client_code text collate "C",
+  property_code text collate "C",
+  local_time text,
+  nights integer,
+  conditions text[] default '{}'::text[] not null,
+  pickup_rooms integer,
+  created_at timestamp with time zone default clock_timestamp() not null,
+  active_from timestamp with time zone default clock_timestamp() not null,
+  paused_at timestamp with time zone,
+  paused_by text,
+  constraint subscription_check CHECK (((kind = 'alerts'::text) OR ((property_code IS NOT NULL) AND (local_time IS NOT NULL) AND (nights IS NOT NULL)))),
+  constraint subscription_check1 CHECK (((property_code IS NULL) OR (client_code IS NOT NULL))),
+  constraint subscription_kind_check CHECK ((kind = ANY (ARRAY['report'::text, 'alerts'::text]))),
+  constraint subscription_local_time_check CHECK ((local_time ~ '^([01][0-9]|2[0-3]):[0-5][0-9]$'::text)),
+  constraint subscription_operator_name_fkey FOREIGN KEY (operator_name) REFERENCES bellhop.operator(name) ON DELETE CASCADE,
+  constraint subscription_pkey PRIMARY KEY (subscription_id)
+);
+
+create table bellhop.subscription_message (
+  message_id uuid not null,
+  subscription_id uuid not null,
+  occasion text not null,
+  created_at timestamp with time zone default clock_timestamp() not null,
+  state text default 'waiting'::text not null,
+  attempts integer default 0 not null,
+  next_try_at timestamp with time zone default clock_timestamp() not null,
+  lease uuid,
+  leased_until timestamp with time zone,
+  settled_at timestamp with time zone,
+  subject text default ''::text not null,
+  result text default ''::text not null,
+  body_html text,
+  body_text text,
+  constraint subscription_message_state_check CHECK ((state = ANY (ARRAY['waiting'::text, 'sent'::text, 'kept'::text, 'failed'::text, 'dropped'::text]))),
+  constraint subscription_message_subscription_id_fkey FOREIGN KEY (subscription_id) REFERENCES bellhop.subscription(subscription_id) ON DELETE CASCADE,
+  constraint subscription_message_pkey PRIMARY KEY (message_id),
+  constraint subscription_message_subscription_id_occasion_key UNIQUE (subscription_id, occasion)
+);
+
 create table bellhop.token_bucket (
   client_id text collate "C" not null,
   full_at timestamp with time zone not null,
@@ -717,6 +778,10 @@ CREATE INDEX accept_log_backfill ON ONLY bellhop.accept_log USING btree (backfil
 CREATE INDEX accept_log_client ON ONLY bellhop.accept_log USING btree (client_id, request_id);
 CREATE INDEX accept_log_rejected ON ONLY bellhop.accept_log USING btree (client_id, request_id) WHERE (rejections IS NOT NULL);
 CREATE INDEX accept_log_request ON ONLY bellhop.accept_log USING btree (request_id);
+CREATE INDEX alert_began ON bellhop.alert USING btree (began_message);
+CREATE INDEX alert_ended ON bellhop.alert USING btree (ended_message);
+CREATE UNIQUE INDEX alert_open ON bellhop.alert USING btree (subscription_id, property_id, condition, subject) WHERE (ended_at IS NULL);
+CREATE INDEX alert_property ON bellhop.alert USING btree (property_id);
 CREATE INDEX audit_entry_client ON bellhop.audit_entry USING btree (client_id, audit_id);
 CREATE INDEX audit_entry_occurred ON bellhop.audit_entry USING btree (occurred_at);
 CREATE INDEX backfill_client ON bellhop.backfill USING btree (client_id, opened_at, backfill_id);
@@ -737,6 +802,9 @@ CREATE INDEX property_created_of_code ON bellhop.property USING btree (client_co
 CREATE INDEX quarantine_resolved_by ON bellhop.quarantine USING btree (resolved_by) WHERE (resolved_by IS NOT NULL);
 CREATE INDEX quarantine_unresolved ON bellhop.quarantine USING btree (bucket, property_id) WHERE (state = 'q'::"char");
 CREATE INDEX quarantine_unresolved_order ON bellhop.quarantine USING btree (request_id, record_index) WHERE (state = 'q'::"char");
+CREATE INDEX subscription_message_due ON bellhop.subscription_message USING btree (next_try_at) WHERE (state = 'waiting'::text);
+CREATE INDEX subscription_message_newest ON bellhop.subscription_message USING btree (subscription_id, created_at);
+CREATE INDEX subscription_operator ON bellhop.subscription USING btree (operator_name, created_at);
 CREATE INDEX webhook_attempt_endpoint ON bellhop.webhook_attempt USING btree (endpoint_id, attempt_id);
 CREATE INDEX webhook_endpoint_client ON bellhop.webhook_endpoint USING btree (client_id, created_at);
 CREATE UNIQUE INDEX webhook_endpoint_reply_to ON bellhop.webhook_endpoint USING btree (client_id, url) WHERE (kind = 'r'::"char");

@@ -27,6 +27,7 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, Entry>>>> = {
     client: ["API clients: credentials, grants, scopes, limits", () => import("./identity/cli/client.ts")],
     token: ["print, issue or revoke an access token", () => import("./partner/cli/token.ts")],
     operator: ["operators of the console", () => import("./identity/cli/operator.ts")],
+    subscription: ["daily reports and alerts that operators get", () => import("./delivery/cli.ts")],
     key: ["keys that sign tokens", () => import("./identity/cli/key.ts")],
     pepper: ["peppers that client secrets are hashed with", () => import("./identity/cli/pepper.ts")],
     "payload-key": [

@@ -160,6 +160,15 @@ export const SETTINGS = [
     "CONSOLE_OIDC_CLIENT_SECRET",
     "Client secret of the console at the provider; without it the console is a public client (PKCE).",
   ),
+  secret(
+    "SMTP_URL",
+    "Mail server that sends reports and alerts to operators, such as `smtps://user:password@smtp.example:465` or `smtp://smtp.example:587` (STARTTLS). Without it they are kept in the console.",
+  ),
+  text(
+    "SMTP_FROM",
+    undefined,
+    "Sender of these e-mails, such as `Bellhop <bellhop@hotels.example>`; required with SMTP_URL.",
+  ),
   text(
     "TRUSTED_PROXIES",
     undefined,

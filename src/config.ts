@@ -80,6 +80,25 @@ function readSingleSignOn({ text, address }: ReturnType<typeof reader>) {
   return { issuer, clientId, clientSecret: text("CONSOLE_OIDC_CLIENT_SECRET") };
 }
 
+const MAIL_ADDRESS = /^[!-;=?A-~]{1,64}@[A-Za-z0-9.-]{1,190}$/;
+
+/** The mail server for reports and alerts; undefined if none is configured. */
+function readMail({ text }: ReturnType<typeof reader>) {
+  const url = text("SMTP_URL");
+  const from = text("SMTP_FROM");
+  if (url === undefined) return undefined;
+  const parsed = URL.canParse(url) ? new URL(url) : undefined;
+  // The message must not have the value, which contains a password.
+  if (parsed === undefined || !/^smtps?:$/.test(parsed.protocol) || parsed.hostname === "")
+    throw new ConfigError("SMTP_URL must be an address such as smtps://user:password@smtp.example:465.");
+  if (from === undefined) throw new ConfigError("SMTP_URL requires SMTP_FROM.");
+  const [, name = "", inAngles] = /^([^<>]{0,100}?) {0,9}<([^<>]{1,255})>$/.exec(from) ?? [];
+  const address = inAngles ?? from;
+  if (!MAIL_ADDRESS.test(address) || /\p{Cc}/u.test(name))
+    throw new ConfigError(`SMTP_FROM must be like Bellhop <bellhop@hotels.example>, not "${from}".`);
+  return { url, from: { name, address } };
+}
+
 function readNetworksOf(name: SettingName, text: string | undefined): readonly string[] {
   try {
     return readNetworks(text ?? "");
@@ -249,6 +268,7 @@ export function readConfig(environment: NodeJS.ProcessEnv, options: { sandbox?: 
       text("WEBHOOK_ALLOWED_NETWORKS") ?? (sandbox ? LOOPBACK_NETWORKS : undefined),
     ),
     singleSignOn: readSingleSignOn(settings),
+    mail: readMail(settings),
     trustedProxies: readNetworksOf("TRUSTED_PROXIES", text("TRUSTED_PROXIES")),
     webhookPauseHours: positive("WEBHOOK_PAUSE_HOURS", WEBHOOK_PAUSE_HOURS_MAX),
   };

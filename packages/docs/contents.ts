@@ -131,6 +131,7 @@ const SECTIONS: readonly {
       ["docs/operations.md", "Operations"],
       ["docs/incidents.md", "Incidents"],
       ["docs/operators.md", "Operator accounts"],
+      ["docs/delivery.md", "Reports and alerts"],
       ["docs/telemetry.md", "Telemetry"],
       ["docs/scale.md", "Capacity and scaling"],
     ],

@@ -490,6 +490,70 @@ create table webhook_shard (
 );
 insert into webhook_shard (shard) select generate_series(0, 15);
 
+-- Reports and alerts that operators subscribe to (docs/delivery.md). kind: 'report' of one property at a local time, for so many nights;
+-- 'alerts' of the operator's properties, or of a client code or a property. A due time before active_from (creation, or the last resume)
+-- is not sent. paused_by: console:<operator>, cli:<user>, or 'unsubscribe link'.
+create table subscription (
+  subscription_id uuid primary key,
+  operator_name text collate "C" not null references operator on delete cascade,
+  kind text not null check (kind in ('report', 'alerts')),
+  client_code text collate "C",
+  property_code text collate "C",
+  local_time text check (local_time ~ '^([01][0-9]|2[0-3]):[0-5][0-9]$'),
+  nights integer,
+  conditions text[] not null default '{}',
+  pickup_rooms integer,
+  created_at timestamptz not null default clock_timestamp(),
+  active_from timestamptz not null default clock_timestamp(),
+  paused_at timestamptz,
+  paused_by text,
+  check (kind = 'alerts' or (property_code is not null and local_time is not null and nights is not null)),
+  check (property_code is null or client_code is not null)
+);
+create index subscription_operator on subscription (operator_name, created_at);
+
+-- The outbox: what a subscription sends, each occasion once. A node holds lease until leased_until while it sends one. state: waiting,
+-- sent, kept (no e-mail: the bodies are shown in the console), failed or dropped; result says why.
+create table subscription_message (
+  message_id uuid primary key,
+  subscription_id uuid not null references subscription on delete cascade,
+  occasion text not null,
+  created_at timestamptz not null default clock_timestamp(),
+  state text not null default 'waiting' check (state in ('waiting', 'sent', 'kept', 'failed', 'dropped')),
+  attempts integer not null default 0,
+  next_try_at timestamptz not null default clock_timestamp(),
+  lease uuid,
+  leased_until timestamptz,
+  settled_at timestamptz,
+  subject text not null default '',
+  result text not null default '',
+  body_html text,
+  body_text text,
+  unique (subscription_id, occasion)
+);
+create index subscription_message_due on subscription_message (next_try_at) where state = 'waiting';
+create index subscription_message_newest on subscription_message (subscription_id, created_at);
+
+-- A condition that an alert was made of, from when it began to when it ended, with the messages that say so. subject: the feed, or the
+-- business day.
+create table alert (
+  alert_id bigint generated always as identity primary key,
+  subscription_id uuid not null references subscription on delete cascade,
+  bucket smallint not null,
+  property_id integer not null,
+  condition text not null,
+  subject text not null default '',
+  detail json not null,
+  began_at timestamptz not null,
+  ended_at timestamptz,
+  began_message uuid references subscription_message on delete set null,
+  ended_message uuid references subscription_message on delete set null
+);
+create unique index alert_open on alert (subscription_id, property_id, condition, subject) where ended_at is null;
+create index alert_began on alert (began_message);
+create index alert_ended on alert (ended_message);
+create index alert_property on alert (property_id);
+
 -- Parts of batches that are applied and whose client wants to hear of it. Written by the transaction that applies the part,
 -- deleted by the one that has made messages of it: so none is missed, whatever ends in between.
 create table applied_part (

@@ -53,7 +53,7 @@ async function knownFrom(on: Queryable, clientCode: string): Promise<{ readonly 
 }
 
 /** Answers a query about a property from one snapshot. */
-async function ask(
+export async function askInsight(
   pool: pg.Pool,
   insight: Insight,
   parameters: ValuesOf<InsightParameterSet>,
@@ -97,7 +97,7 @@ async function answer(
   const { clientCode, propertyCode, by, clock, asOf } = questionOf(parameters);
   if (!(await mayRead(context, principal, { clientCode, propertyCode })))
     return refuseEmpty(reply, lacksGrant(clientCode, propertyCode));
-  const { result, watermark, settings, now } = await ask(pool, insight, parameters, start);
+  const { result, watermark, settings, now } = await askInsight(pool, insight, parameters, start);
   const nextCursor = cursorOf(result.next);
   const isOfPast = insight.looksBack === true || asOf !== null;
   const whole = {

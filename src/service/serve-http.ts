@@ -15,6 +15,7 @@ import { CERTIFICATION_ENDPOINTS } from "../certification/certification-route.ts
 import { batchWatchOf, tokenWatchOf, waitAfterTooManyBy } from "../certification/note-wire.ts";
 import { WireNotes } from "../certification/wire-notes.ts";
 import { type Config, localAddress } from "../config.ts";
+import { registerUnsubscribeRoutes } from "../delivery/unsubscribe.ts";
 import { registerDocsRoutes } from "../documentation/docs-routes.ts";
 import type { Addresses, Authenticator } from "../identity/authenticator.ts";
 import { EmptyRefusal, refuseEmpty } from "../identity/authorize.ts";
@@ -364,6 +365,7 @@ export async function prepareHttp(parts: HttpParts, stops: Stops): Promise<HttpS
   const sandboxId = sandbox ? sandboxOf(config.dataDir) : async () => undefined;
   registerDocsRoutes(app, { limits, requestRate, requestBurst, tokenBurst, addresses, sandboxId });
   if (roles.has("read")) {
+    registerUnsubscribeRoutes(app, context);
     const { internals } = parts.authenticator;
     await registerConsole(app, context, {
       internals,

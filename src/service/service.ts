@@ -2,6 +2,7 @@ import { hostname } from "node:os";
 import { derivationAdvice } from "../apply/ledger/derivation.ts";
 import { VERSION_WINDOWS } from "../apply/state/write-versions.ts";
 import type { Config } from "../config.ts";
+import { startDelivery } from "../delivery/deliver-messages.ts";
 import { type Authenticator, createAuthenticator } from "../identity/authenticator.ts";
 import { keepUpAcceptLog } from "../ingest/log/partitions.ts";
 import { registerPayloadKeys } from "../ingest/log/payload-keys.ts";
@@ -155,6 +156,7 @@ async function startInOrder(
   await startToApply(start);
   if (config.roles.includes("apply")) {
     startToDeliver(start);
+    startToReport(start);
     startToKeepBooks(start);
   }
   startToSurvey(start);
@@ -313,6 +315,16 @@ function startToDeliver({ config, log, tracer, stops, threads, database, authent
   const { cipher, cursorKey } = authenticator.internals;
   const deliverer = stops.add(startDeliverer({ config, log, tracer, clientConfig, cipher, cursorKey }));
   threads.whole.add({ metrics: async () => [await deliverer.metrics()] });
+}
+
+/** Sends reports and alerts to operators. */
+function startToReport({ config, log, stops, threads, database, authenticator, addresses }: Start): void {
+  const { cursorKey } = authenticator.internals;
+  const baseUrl = () => addresses.read().baseUrl;
+  const delivery = stops.add(
+    startDelivery({ config, log, clientConfig: database.clientConfig, baseUrl, cursorKey }),
+  );
+  threads.whole.add({ metrics: async () => [await delivery.metrics()] });
 }
 
 function startToSurvey({ log, stops, threads, database }: Start): void {

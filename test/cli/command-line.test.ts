@@ -16,6 +16,7 @@ const HELPED = [
   "payload-key",
   "token",
   "operator",
+  "subscription",
   "label",
   "setting",
   "quarantine",

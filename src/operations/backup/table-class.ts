@@ -7,6 +7,7 @@ export type TableClass = "kept" | "state" | "moved" | "left";
 /** The class of every table, partitioned ones by their parent. A test compares this list with the migrations. */
 export const TABLE_CLASSES: Readonly<Record<string, TableClass>> = {
   "bellhop.accept_log": "kept",
+  "bellhop.alert": "kept",
   "bellhop.applied_part": "kept",
   "bellhop.applied_piece": "kept",
   "bellhop.audit_entry": "kept",
@@ -49,6 +50,8 @@ export const TABLE_CLASSES: Readonly<Record<string, TableClass>> = {
   "bellhop.settings_version": "kept",
   "bellhop.signing_key": "kept",
   "bellhop.status_mapping": "kept",
+  "bellhop.subscription": "kept",
+  "bellhop.subscription_message": "kept",
   "bellhop.token_bucket": "kept",
   "bellhop.webhook_attempt": "kept",
   "bellhop.webhook_endpoint": "kept",

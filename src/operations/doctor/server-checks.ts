@@ -1,6 +1,7 @@
 import { TLSSocket } from "node:tls";
 import type pg from "pg";
 import type { Config } from "../../config.ts";
+import { DELIVERY_CONNECTIONS } from "../../delivery/deliver-messages.ts";
 import { QUESTION_CONNECTIONS } from "../../platform/db/connection.ts";
 import { findDurabilityGaps, readWorkersOf, type WorkerDescription } from "../../platform/db/dialect.ts";
 import { freeDiskBytes } from "../../platform/db/disk-watch.ts";
@@ -227,7 +228,9 @@ export function connectionsOfNode(config: Config): number {
   const pools = Math.max(12, 2 + threads * Math.max(3, Math.ceil(10 / threads))) + questions;
   // One more per thread: a thread that has accepted a backfill batch has a separate log writer for backfills.
   const logWriters = roles.includes("accept") ? threads * (acceptWriters + 1) : 0;
-  const applying = roles.includes("apply") ? 4 * applyWriters + WEBHOOK_CONNECTIONS : 0;
+  const applying = roles.includes("apply")
+    ? 4 * applyWriters + WEBHOOK_CONNECTIONS + DELIVERY_CONNECTIONS
+    : 0;
   return pools + logWriters + applying + 1;
 }
 

@@ -67,6 +67,16 @@ const FREQUENT: readonly SurveyQuery[] = [
     read: async ({ on }) => [{ buckets_unowned: await countUnownedBuckets(on) }],
   },
   {
+    gauges: {
+      subscription_messages_waiting: "Reports and alerts that wait for delivery, 10,000 at most.",
+    },
+    read: queryOf(
+      "survey-subscription-messages",
+      `select count(*)::integer as subscription_messages_waiting
+      from (select 1 from bellhop.subscription_message where state = 'waiting' limit 10000) as message`,
+    ),
+  },
+  {
     // Of this database: an open transaction prevents the vacuuming of newer dead rows.
     gauges: {
       oldest_transaction_seconds:

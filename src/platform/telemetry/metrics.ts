@@ -104,6 +104,11 @@ function applyMetrics({ counter, histogram, gauge }: Makers) {
       "silent_sessions_ended_total",
       "Sessions of other nodes ended because they were unresponsive and held locks or leases.",
     ),
+    subscriptionMessages: counter(
+      "subscription_messages_total",
+      "Attempts to deliver a report or alert, by result: sent, kept, retried, failed, dropped.",
+      ["result"],
+    ),
     webhookTries: counter("webhook_tries_total", "Webhook delivery attempts, by result.", ["result"]),
     webhookSeconds: histogram(
       "webhook_delivery_seconds",

@@ -59,6 +59,9 @@ interface Target {
 const OF_BACKFILL =
   "(select backfill_id from bellhop.backfill where client_code = $1 and property_code = $2)";
 
+const OF_ALERTS =
+  "(select unnest(array[began_message, ended_message]) from bellhop.alert where bucket = $1 and property_id = $2)";
+
 /** Idempotency keys expire after 24 hours and are deleted after 25. */
 const KEYS_KEPT_MS = 25 * 3_600_000;
 const findRequestsOfVersions = namedStatement(
@@ -99,6 +102,9 @@ async function targetsOf(
   const byNumber = { where: "bucket = $1 and property_id = $2", values: [bucket, propertyId] };
   const byCodes = { where: "client_code = $1 and property_code = $2", values: [clientCode, propertyCode] };
   return [
+    // Before the alerts, which say what the messages are about.
+    { table: "bellhop.subscription_message", where: `message_id in ${OF_ALERTS}`, values: byNumber.values },
+    { table: "bellhop.subscription", ...byCodes },
     ...tables.rows.map(({ name }) => ({ table: name, ...byNumber })),
     { table: "bellhop.property_setting", ...byCodes },
     {

@@ -1,6 +1,6 @@
+import { type Cell, cellKindOf } from "../../../contract/src/cell-kind.ts";
 import { csvCell } from "../../../contract/src/csv-cell.ts";
 import { withoutFormula } from "../../../contract/src/without-formula.ts";
-import { type Cell, cellKindOf } from "./cell-kind.ts";
 
 /** How spreadsheets of a language separate cells and write decimals. */
 export type CsvForm = "comma" | "semicolon";

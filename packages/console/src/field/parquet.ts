@@ -1,5 +1,5 @@
 import { parquetWriteBuffer } from "hyparquet-writer";
-import { type Cell, type CellKind, cellKindOf } from "./cell-kind.ts";
+import { type Cell, type CellKind, cellKindOf } from "../../../contract/src/cell-kind.ts";
 
 type Element = Exclude<Parameters<typeof parquetWriteBuffer>[0]["schema"], undefined>[number];
 type Value = Cell | bigint;

@@ -1,6 +1,8 @@
 // biome-ignore-all lint/a11y/noRedundantRoles: browsers drop the roles of rows that phones have as sheets
 import { type MouseEvent, type ReactNode, useState } from "react";
 import { Link, useLocation } from "wouter";
+import type { Cell } from "../../../contract/src/cell-kind.ts";
+import type { ExcelTable } from "../../../contract/src/excel.ts";
 import {
   type Asked,
   addressOf,
@@ -12,9 +14,7 @@ import {
   useCovers,
 } from "../data/queries.ts";
 import { readStored } from "../data/stored.ts";
-import type { Cell } from "../field/cell-kind.ts";
 import { BYTE_ORDER_MARK, toCsv } from "../field/csv.ts";
-import type { ExcelTable } from "../field/excel.ts";
 import { writeMany } from "../field/format.ts";
 import { entryOf, type Turn, turnsOf, useFilters, useListPage, withChanges } from "../routing/filters.ts";
 import { Button } from "./button.tsx";
@@ -442,7 +442,7 @@ function refuseOtherVersion(cause: unknown): never {
 const EXCEL_ROWS_MAX = 20_000;
 
 /** Loads the writer with the first such file. */
-const loadExcel = () => import("../field/excel.ts").catch(refuseOtherVersion);
+const loadExcel = () => import("../../../contract/src/excel.ts").catch(refuseOtherVersion);
 const excelOf = async (table: ExcelTable): Promise<Blob> => (await loadExcel()).toExcel(table);
 
 /** Rows per request; the maximum number of pages is what a spreadsheet opens in reasonable time. */

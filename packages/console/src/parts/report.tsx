@@ -1,6 +1,6 @@
 import { Link } from "wouter";
+import type { ExcelTable } from "../../../contract/src/excel.ts";
 import type { DailyReportAnswer, DailyReportItem, PropertyCodes } from "../contract.ts";
-import type { ExcelTable } from "../field/excel.ts";
 import {
   addDays,
   writeCount,

@@ -1,10 +1,10 @@
 import type { ComponentType, ReactNode } from "react";
 import { Link, useLocation } from "wouter";
 import { useSearch } from "wouter/use-browser-location";
+import type { ExcelTable } from "../../../../contract/src/excel.ts";
 import type { Series } from "../../charts/plot.tsx";
 import type { FeedHealthAnswer, PropertyCodes, ReconciliationItem } from "../../contract.ts";
 import { type Asked, addressOf, type ask, useAnswer } from "../../data/queries.ts";
-import type { ExcelTable } from "../../field/excel.ts";
 import {
   addDays,
   addMoney,

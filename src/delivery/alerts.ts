@@ -1,0 +1,132 @@
+import { Scope } from "../identity/scope.ts";
+import type { PortfolioItem } from "../insight/console/answers.ts";
+import type { AlertCondition } from "./console-answers.ts";
+import type { Subscription } from "./subscription.ts";
+
+/** What an alert says of its condition; each condition has its own fields. */
+export interface AlertDetail {
+  /** `silent` */
+  readonly resource?: string;
+  readonly lastReceivedAt?: string | null;
+  readonly cadenceHours?: number | null;
+  /** `quarantine` */
+  readonly records?: number;
+  /** `variance` */
+  readonly nights?: number;
+  /** `variance` and `pickup` */
+  readonly rooms?: number;
+  /** `pickup` */
+  readonly day?: string;
+  readonly threshold?: number;
+}
+
+/** A condition that holds at a property. */
+export interface Fact {
+  readonly clientCode: string;
+  readonly propertyCode: string;
+  readonly condition: AlertCondition;
+  /** Distinguishes conditions of one kind: the feed, or the business day. */
+  readonly subject: string;
+  readonly detail: AlertDetail;
+}
+
+/** An alert that has not ended. */
+export interface OpenAlert extends Omit<Fact, "detail"> {
+  readonly alertId: string;
+}
+
+export interface Changes {
+  readonly begins: readonly Fact[];
+  /** Alerts that ended; only the reported ones are in a message. */
+  readonly ends: readonly { readonly alertId: string; readonly isReported: boolean }[];
+}
+
+type Condition = Pick<Fact, "subject" | "detail">;
+
+/** The conditions of one kind that hold at a property; undefined: not known now. */
+const CONDITIONS: Readonly<
+  Record<
+    AlertCondition,
+    (item: PortfolioItem, pickupRooms: number | null) => readonly Condition[] | undefined
+  >
+> = {
+  silent: ({ feeds }) =>
+    feeds
+      .filter(({ state }) => state === "silent")
+      .map(({ resource, lastReceivedAt, cadenceHours }) => ({
+        subject: resource,
+        detail: { resource, lastReceivedAt, cadenceHours },
+      })),
+  quarantine: ({ quarantined }) =>
+    quarantined === 0 ? [] : [{ subject: "", detail: { records: quarantined } }],
+  variance: ({ variance }) =>
+    variance === null ? undefined : variance.nights === 0 ? [] : [{ subject: "", detail: { ...variance } }],
+  unmapped: ({ now, attention }) =>
+    now === null ? undefined : attention.includes("unmapped") ? [{ subject: "", detail: {} }] : [],
+  pickup({ now, day }, threshold) {
+    if (now === null || day === null || threshold === null) return undefined;
+    const { rooms } = now.pickup.day;
+    return Math.abs(rooms) < threshold ? [] : [{ subject: day, detail: { rooms, day, threshold } }];
+  },
+};
+
+const placeOf = ({
+  clientCode,
+  propertyCode,
+  condition,
+}: Pick<Fact, "clientCode" | "propertyCode" | "condition">) =>
+  JSON.stringify([clientCode, propertyCode, condition]);
+
+/** Whether a subscription is about a property that its operator may see now. */
+export function isCovered(
+  scope: Scope,
+  { clientCode, propertyCode }: Pick<Subscription, "clientCode" | "propertyCode">,
+  item: Pick<PortfolioItem, "clientCode" | "propertyCode">,
+): boolean {
+  return (
+    (clientCode === null || clientCode === item.clientCode) &&
+    (propertyCode === null || propertyCode === item.propertyCode) &&
+    scope.permits(item.clientCode, item.propertyCode)
+  );
+}
+
+/**
+ * What began and ended since a subscription's alerts were last compared. An alert also ends unreported: with its property's data, with the
+ * operator's right to see it, and a pickup with its business day, until which it does not begin again.
+ */
+export function changesOf(
+  subscription: Pick<Subscription, "grants" | "clientCode" | "propertyCode" | "conditions" | "pickupRooms">,
+  portfolio: readonly PortfolioItem[],
+  open: readonly OpenAlert[],
+): Changes {
+  const scope = new Scope(subscription.grants);
+  const before = Map.groupBy(open, placeOf);
+  const begins: Fact[] = [];
+  const ends: { alertId: string; isReported: boolean }[] = [];
+  for (const item of portfolio) {
+    if (!isCovered(scope, subscription, item)) continue;
+    for (const condition of subscription.conditions) {
+      const at = { clientCode: item.clientCode, propertyCode: item.propertyCode, condition };
+      const alerts = before.get(placeOf(at)) ?? [];
+      before.delete(placeOf(at));
+      const holding = CONDITIONS[condition](item, subscription.pickupRooms);
+      for (const one of holding ?? [])
+        if (!alerts.some(({ subject }) => subject === one.subject)) begins.push({ ...at, ...one });
+      for (const { alertId, subject } of alerts)
+        if (!goesOn(condition, subject, item, holding))
+          ends.push({ alertId, isReported: condition !== "pickup" });
+    }
+  }
+  for (const { alertId } of [...before.values()].flat()) ends.push({ alertId, isReported: false });
+  return { begins, ends };
+}
+
+function goesOn(
+  condition: AlertCondition,
+  subject: string,
+  { day }: PortfolioItem,
+  holding: readonly Condition[] | undefined,
+): boolean {
+  if (condition === "pickup") return day === null || day === subject;
+  return holding === undefined || holding.some((one) => one.subject === subject);
+}

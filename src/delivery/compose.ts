@@ -1,0 +1,72 @@
+import type pg from "pg";
+import { Scope } from "../identity/scope.ts";
+import { alertMessage } from "./alert-message.ts";
+import type { MessageContent } from "./message.ts";
+import { type ReportQuestion, reportMessage } from "./report-message.ts";
+import { NIGHTS_DEFAULT, type Subscription } from "./subscription.ts";
+
+/** A message that is due. */
+export interface DueMessage {
+  readonly messageId: string;
+  readonly subscriptionId: string;
+  readonly occasion: string;
+  /** This attempt's number. */
+  readonly attempts: number;
+}
+
+/** A report for a subscription; other reports, as of a portfolio, have the same form. */
+export type ReportSource = (
+  pool: pg.Pool,
+  question: ReportQuestion,
+  baseUrl: string,
+  now: Date,
+) => Promise<Omit<MessageContent, "notes">>;
+
+/** A message, or why there is none. */
+export type Composed =
+  | { readonly content: MessageContent; readonly dropped?: never }
+  | { readonly dropped: string; readonly content?: never };
+
+export const isTest = ({ occasion }: Pick<DueMessage, "occasion">): boolean => occasion.startsWith("test:");
+
+const placeOf = ({ clientCode, propertyCode }: Subscription) =>
+  clientCode === null ? "all your properties" : `${clientCode}/${propertyCode ?? "*"}`;
+
+function notesOf(subscription: Subscription, isOfTest: boolean): string[] {
+  const { operator, kind, conditions, localTime } = subscription;
+  const what =
+    kind === "report"
+      ? `the daily report of ${placeOf(subscription)} at ${localTime}`
+      : `alerts (${conditions.join(", ")}) of ${placeOf(subscription)}`;
+  return [
+    `${isOfTest ? "This is a test. " : ""}The operator ${operator} is subscribed to ${what}.`,
+    "It stops when the subscription is paused or removed, or when the operator may no longer see the property.",
+  ];
+}
+
+/** Composes a message for what its operator may see now. */
+export async function compose(
+  pool: pg.Pool,
+  subscription: Subscription,
+  due: DueMessage,
+  baseUrl: string,
+  report: ReportSource = reportMessage,
+): Promise<Composed> {
+  const { kind, clientCode, propertyCode, nights, grants, isOperatorDisabled, pausedAt } = subscription;
+  if (isOperatorDisabled) return { dropped: "The operator is disabled." };
+  if (pausedAt !== null && !isTest(due)) return { dropped: "The subscription is paused." };
+  if (kind === "report") {
+    if (!new Scope(grants).permits(clientCode ?? "", propertyCode ?? ""))
+      return { dropped: "The operator may no longer see the property." };
+    const question = {
+      clientCode: clientCode ?? "",
+      propertyCode: propertyCode ?? "",
+      nights: nights ?? NIGHTS_DEFAULT,
+    };
+    const content = await report(pool, question, baseUrl, new Date());
+    return { content: { ...content, notes: notesOf(subscription, isTest(due)) } };
+  }
+  const content = await alertMessage(pool, subscription, isTest(due) ? null : due.messageId, baseUrl);
+  if (content === undefined) return { dropped: "The operator may no longer see the properties." };
+  return { content: { ...content, notes: notesOf(subscription, isTest(due)) } };
+}

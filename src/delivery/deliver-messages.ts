@@ -1,0 +1,195 @@
+import { randomUUID } from "node:crypto";
+import type pg from "pg";
+import type { Config } from "../config.ts";
+import { createPool, logSlowStatements, POOL_ANSWER_MS_MAX } from "../platform/db/connection.ts";
+import { readStatement } from "../platform/db/statement.ts";
+import { NotFoundError } from "../platform/errors/operator-error.ts";
+import { Repeat } from "../platform/runtime/repeat.ts";
+import type { Logger } from "../platform/telemetry/log.ts";
+import { createMetrics } from "../platform/telemetry/metrics.ts";
+import { type Composed, compose, type DueMessage, type ReportSource } from "./compose.ts";
+import type { MessageState } from "./console-answers.ts";
+import { createMailTransport, MailNotSent, type MailTransport } from "./mail-transport.ts";
+import { asHtml, asText, type MessageContent } from "./message.ts";
+import { planMessages } from "./plan-messages.ts";
+import { findSubscription, type Subscription } from "./subscription.ts";
+import { UNSUBSCRIBE_PATH, unsubscribeTokenOf } from "./unsubscribe.ts";
+
+const LEASE = readStatement(new URL("./sql/lease-messages.sql", import.meta.url));
+const SETTLE = readStatement(new URL("./sql/settle-message-of-subscription.sql", import.meta.url));
+const TIDY = readStatement(new URL("./sql/tidy-subscriptions.sql", import.meta.url));
+
+/** Figures change once a minute. */
+const PLAN_MS = 60_000;
+const SEND_MS = 3_000;
+const TIDY_MS = 3_600_000;
+/** Each has a report and its file in memory. */
+const AT_ONCE_MAX = 2;
+/** Longer than an attempt takes, so that no other node sends the message meanwhile. */
+const LEASE_SECONDS = 120;
+const ATTEMPT_MS_MAX = 90_000;
+/** Seconds to wait after each failed attempt: the last one is a day after the first. */
+const RETRY_SECONDS = [60, 300, 900, 3_600, 10_800, 21_600, 43_200] as const;
+/** An attempt that ended with its node has no result; so many in all. */
+const ATTEMPTS_MAX = 2 * RETRY_SECONDS.length;
+const MESSAGE_DAYS = 30;
+const MESSAGES_KEPT = 100;
+const BODIES_KEPT = 14;
+const ALERT_DAYS = 90;
+
+/** Size of a node's pool for reports and alerts. */
+export const DELIVERY_CONNECTIONS = 2;
+
+/** How an attempt ended, for metrics and logs; `retried`: it waits for the next. */
+export interface Settled {
+  readonly subscriptionId: string;
+  readonly messageId: string;
+  readonly state: Exclude<MessageState, "waiting"> | "retried";
+  readonly result: string;
+}
+
+interface SenderOptions {
+  readonly pool: pg.Pool;
+  /** Undefined: messages are kept in the console. */
+  readonly mail: MailTransport | undefined;
+  /** Public address of the console. */
+  readonly baseUrl: () => string;
+  readonly unsubscribeKey: () => Promise<Buffer>;
+  readonly report?: ReportSource | undefined;
+  readonly leaseSeconds?: number;
+}
+
+/** The end of an attempt. */
+interface Outcome {
+  readonly state: MessageState;
+  readonly result: string;
+  readonly content?: MessageContent;
+}
+
+/** Sends the messages of the outbox. Any number of nodes may: each message is leased by one. */
+export class MessageSender {
+  readonly #options: SenderOptions;
+
+  constructor(options: SenderOptions) {
+    this.#options = options;
+  }
+
+  /** Sends the messages that are due, at most two. */
+  async sendDue(signal: AbortSignal): Promise<Settled[]> {
+    const lease = randomUUID();
+    const values = [lease, this.#options.leaseSeconds ?? LEASE_SECONDS, AT_ONCE_MAX];
+    const { rows } = await this.#options.pool.query<DueMessage>({ ...LEASE, values });
+    return Promise.all(rows.map((due) => this.#sendOne(due, lease, signal)));
+  }
+
+  async #sendOne(due: DueMessage, lease: string, signal: AbortSignal): Promise<Settled> {
+    const { messageId, subscriptionId, attempts } = due;
+    const outcome = await this.#attempt(due, AbortSignal.any([signal, AbortSignal.timeout(ATTEMPT_MS_MAX)]));
+    const { state, result, content } = outcome;
+    const isKept = state === "kept" && content !== undefined;
+    const bodies = isKept ? [asHtml(content, undefined), asText(content, undefined)] : [null, null];
+    const seconds = RETRY_SECONDS[Math.min(attempts, RETRY_SECONDS.length) - 1] ?? 0;
+    await this.#options.pool.query({
+      ...SETTLE,
+      values: [messageId, lease, state, result, content?.subject ?? "", ...bodies, seconds],
+    });
+    return { subscriptionId, messageId, state: state === "waiting" ? "retried" : state, result };
+  }
+
+  async #attempt(due: DueMessage, signal: AbortSignal): Promise<Outcome> {
+    if (due.attempts > ATTEMPTS_MAX) return { state: "failed", result: "Every attempt ended with its node." };
+    const { pool, baseUrl, report } = this.#options;
+    const isLast = due.attempts > RETRY_SECONDS.length;
+    let composed: Composed | undefined;
+    try {
+      const subscription = await findSubscription(pool, due.subscriptionId);
+      composed = await compose(pool, subscription, due, baseUrl(), report);
+      if (composed.content === undefined) return { state: "dropped", result: composed.dropped };
+      return {
+        ...(await this.#hand(subscription, due, composed.content, signal)),
+        content: composed.content,
+      };
+    } catch (error) {
+      if (error instanceof NotFoundError) return { state: "dropped", result: error.message };
+      const isOver = isLast || (error instanceof MailNotSent && error.isPermanent);
+      const result = error instanceof MailNotSent ? error.message : "The message could not be made.";
+      return {
+        state: isOver ? "failed" : "waiting",
+        result,
+        ...(composed?.content !== undefined && { content: composed.content }),
+      };
+    }
+  }
+
+  /** Hands a message to the mail server, or keeps it in the console. */
+  async #hand(
+    { email, subscriptionId }: Subscription,
+    { messageId }: DueMessage,
+    content: MessageContent,
+    signal: AbortSignal,
+  ): Promise<Outcome> {
+    const { mail, baseUrl, unsubscribeKey } = this.#options;
+    if (mail === undefined) return { state: "kept", result: "No mail server is configured." };
+    if (email === null) return { state: "kept", result: "The operator has no e-mail address." };
+    const token = unsubscribeTokenOf(await unsubscribeKey(), subscriptionId);
+    const unsubscribe = `${baseUrl()}${UNSUBSCRIBE_PATH}/${token}`;
+    await mail.send({ messageId, to: email, content, unsubscribe }, signal);
+    return { state: "sent", result: "" };
+  }
+}
+
+export async function tidySubscriptions(pool: pg.Pool): Promise<void> {
+  await pool.query({ ...TIDY, values: [MESSAGE_DAYS, MESSAGES_KEPT, BODIES_KEPT, ALERT_DAYS] });
+}
+
+export interface DeliveryParts {
+  readonly config: Config;
+  readonly log: Logger;
+  readonly clientConfig: pg.ClientConfig;
+  readonly baseUrl: () => string;
+  readonly cursorKey: () => Promise<Buffer>;
+}
+
+/** Plans and sends reports and alerts on this node. */
+export function startDelivery({ config, log, clientConfig, baseUrl, cursorKey }: DeliveryParts) {
+  const metrics = createMetrics();
+  const watch = logSlowStatements(config.slowQueryMs, log, metrics);
+  const pool = createPool(clientConfig, log, DELIVERY_CONNECTIONS, POOL_ANSWER_MS_MAX, watch);
+  const mail = config.mail === undefined ? undefined : createMailTransport(config.mail);
+  const sender = new MessageSender({ pool, mail, baseUrl, unsubscribeKey: cursorKey });
+  const stopping = new AbortController();
+  const failed = (error: unknown) =>
+    log.warn({ err: error }, "reports and alerts could not be processed and are retried");
+  const send = new Repeat(
+    async () => {
+      const settled = await sender.sendDue(stopping.signal);
+      for (const { state, result, ...of } of settled) {
+        metrics.subscriptionMessages.inc({ result: state });
+        if (state === "failed" || state === "retried")
+          log.info({ ...of, result }, "a report or alert was not sent");
+      }
+      if (settled.length > 0) send.wake();
+    },
+    SEND_MS,
+    failed,
+    SEND_MS,
+  );
+  const plan = new Repeat(
+    async () => {
+      if ((await planMessages(pool)) > 0) send.wake();
+    },
+    PLAN_MS,
+    failed,
+    SEND_MS,
+  );
+  const tidy = new Repeat(() => tidySubscriptions(pool), TIDY_MS, failed, PLAN_MS);
+  return {
+    metrics: () => metrics.registry.getMetricsAsJSON(),
+    async stop() {
+      stopping.abort();
+      await Promise.all([plan, send, tidy].map((loop) => loop.stop()));
+      mail?.close();
+      await pool.end();
+    },
+  };
+}
