@@ -168,6 +168,34 @@ test("addresses lose the slash at their end, and both ports may be free ones", (
   );
 });
 
+test("a mail server needs a sender, and no message about it has its password", () => {
+  const url = "smtps://bellhop:s3cret@smtp.example:465";
+  const { mail } = readConfig({ SMTP_URL: url, SMTP_FROM: "Bellhop, Zürich <bellhop@hotels.example>" });
+  assert.deepEqual(mail, { url, from: { name: "Bellhop, Zürich", address: "bellhop@hotels.example" } });
+  assert.equal(readConfig({ SMTP_FROM: "bellhop@hotels.example" }).mail, undefined);
+  const plain = readConfig({ SMTP_URL: url, SMTP_FROM: "bellhop@hotels.example" }).mail?.from;
+  assert.deepEqual(plain, { name: "", address: "bellhop@hotels.example" });
+  const wrong: readonly (readonly [Readonly<Record<string, string>>, RegExp])[] = [
+    [{ SMTP_URL: url }, /SMTP_URL requires SMTP_FROM/],
+    [{ SMTP_URL: "https://bellhop:s3cret@smtp.example", SMTP_FROM: "a@b.example" }, /SMTP_URL must be/],
+    [{ SMTP_URL: "bellhop:s3cret", SMTP_FROM: "a@b.example" }, /SMTP_URL must be/],
+    ...[
+      "Bellhop",
+      "<a@b.example",
+      "a b@c.example",
+      "A <a@b.example>, B <b@c.example>",
+      "a@b.example\nBcc: c",
+    ].map((from) => [{ SMTP_URL: url, SMTP_FROM: from }, /SMTP_FROM must be/] as const),
+  ];
+  for (const [environment, message] of wrong)
+    assert.throws(
+      () => readConfig(environment),
+      (error) =>
+        error instanceof ConfigError && message.test(error.message) && !error.message.includes("s3cret"),
+      JSON.stringify(environment),
+    );
+});
+
 describe("secrets from files", () => {
   test("are read for every setting that is one, less the end of the line, and for no other", async (t) => {
     const directory = await mkdtemp(join(tmpdir(), "bellhop-secrets-"));
@@ -207,7 +235,7 @@ describe("secrets from files", () => {
   test("all names marked as secret are redacted", () => {
     const secrets = SETTINGS.filter((setting) => "isSecret" in setting).map(({ name }) => name);
     const sounds = SETTINGS.map(({ name }) => name).filter((name) =>
-      /DATABASE_URL|_KEY$|_KEY_PREVIOUS$|TOKEN$|SECRET|PASSWORD|HEADERS$/.test(name),
+      /DATABASE_URL|SMTP_URL|_KEY$|_KEY_PREVIOUS$|TOKEN$|SECRET|PASSWORD|HEADERS$/.test(name),
     );
     assert.deepEqual(secrets, sounds);
   });
