@@ -89,8 +89,8 @@ export interface BooksSource<Of extends Item> {
   readonly positionOf: (item: Of) => Position;
   /** The item of a group without rooms, in the place of another of its night and group, or of none. */
   readonly without: (item: Of, alike: Of | undefined) => Of;
-  /** Items that are listed though nothing is booked. */
-  readonly listed: readonly Of[];
+  /** Items of a window that are listed though nothing is booked. */
+  readonly listed: (window: NightWindow) => readonly Of[];
 }
 
 /** What all windows of an answer have in common. */
@@ -174,9 +174,7 @@ export async function compareBooks<Of extends Item>(
   );
   const places = new Map(now);
   // Also without rooms: a series is cut at `wanted` items, whatever they have.
-  const listed = seriesOf(
-    source.listed.filter(({ stayDate }) => stayDate >= window.first && stayDate <= window.last),
-  );
+  const listed = seriesOf(source.listed(window));
   const others = [lastYear, final, ...before, listed].flatMap((series) => [...series]);
   for await (const some of pauses.inParts(others))
     for (const [key, item] of some)

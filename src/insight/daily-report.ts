@@ -1,9 +1,17 @@
 import { schemaOf } from "../platform/http/openapi/model.ts";
+import { WorkPauses } from "../platform/runtime/work-pauses.ts";
 import { COMPARISON_FIELDS, type ComparisonContext, comparisonOf } from "./compared-books.ts";
 import * as field from "./fields.ts";
 import { type Asked, insight } from "./insight.ts";
 import { KNOWN_FIELDS } from "./known-nights.ts";
-import { addMovements, MOVEMENT_FIELDS, type MovementRow, movementOf, pageOfMovements } from "./movements.ts";
+import {
+  addByCurrency,
+  addMovements,
+  MOVEMENT_FIELDS,
+  type MovementRow,
+  movementOf,
+  pageOfMovements,
+} from "./movements.ts";
 import {
   BOOKS_FIELDS,
   LAST_YEAR_AS_OF_FIELD,
@@ -60,36 +68,73 @@ interface Reported {
 
 const keyOf = (night: string, currency: string | null) => JSON.stringify([night, currency]);
 
+/** Items by a text of each, in turns. */
+async function groupedBy<Item>(
+  items: readonly Item[],
+  keyOfItem: (item: Item) => string,
+  pauses: WorkPauses,
+): Promise<ReadonlyMap<string, readonly Item[]>> {
+  const groups = new Map<string, Item[]>();
+  for await (const some of pauses.inParts(items))
+    for (const item of some) {
+      const key = keyOfItem(item);
+      const group = groups.get(key);
+      if (group === undefined) groups.set(key, [item]);
+      else group.push(item);
+    }
+  return groups;
+}
+
 /** Rooms without a currency and an amount are of the night's only currency, as on the books. */
-function placedMovements(rows: readonly MovementRow[], books: readonly OnTheBooksItem[]): MovementRow[] {
-  const currencies = Map.groupBy(books, ({ stayDate }) => stayDate);
-  return rows.map((row) => {
-    const own = (currencies.get(row.night) ?? []).map(({ currency }) => currency);
-    const [only] = own;
-    const isPriced = row.cancelledRevenue !== null || row.noShowRevenue !== null;
-    return row.currency !== null || isPriced || own.length !== 1 || only === undefined
-      ? row
-      : { ...row, currency: only };
-  });
+async function placedMovements(
+  rows: readonly MovementRow[],
+  books: readonly OnTheBooksItem[],
+  pauses: WorkPauses,
+): Promise<readonly MovementRow[]> {
+  const currencies = await groupedBy(books, ({ stayDate }) => stayDate, pauses);
+  const placed: MovementRow[] = [];
+  for await (const some of pauses.inParts(rows))
+    for (const row of some) {
+      const [only, ...others] = currencies.get(row.night)?.slice(0, 2) ?? [];
+      const isPriced = row.cancelledRevenue !== null || row.noShowRevenue !== null;
+      const isKept = row.currency !== null || isPriced || only === undefined || others.length > 0;
+      placed.push(isKept ? row : { ...row, currency: only.currency });
+    }
+  return placed;
 }
 
 /** Every night and currency of the range with its books, comparisons and movements. */
-async function readReport(asked: Asked, context: ComparisonContext): Promise<readonly Reported[]> {
+async function readReport(
+  asked: Asked,
+  context: ComparisonContext,
+  pauses: WorkPauses,
+): Promise<readonly Reported[]> {
   const { question } = asked;
   const movements = await readAll(question, (start, limit) => pageOfMovements({ ...asked, start, limit }));
-  const readBooks = (places: readonly BooksPlace[]) =>
-    readAll(question, (start, limit) => pageOfComparison({ ...asked, start, limit }, true, context, places));
+  const readBooks = async (places: readonly BooksPlace[]) => {
+    const read = await readAll(question, (start, limit) =>
+      pageOfComparison({ ...asked, start, limit }, true, context, places),
+    );
+    return read.map(({ item }) => item);
+  };
   const own = movements.map(({ end }) => end);
-  const first = (await readBooks(own.filter(({ currency }) => currency !== null))).map(({ item }) => item);
-  const rows = placedMovements(own, first);
-  const known = new Set(first.map(({ stayDate, currency }) => keyOf(stayDate, currency)));
-  const missing = rows.filter(({ night, currency }) => !known.has(keyOf(night, currency)));
-  const books = missing.length === 0 ? first : (await readBooks(missing)).map(({ item }) => item);
-  const moved = Map.groupBy(rows, ({ night, currency }) => keyOf(night, currency));
-  return books.map((item) => ({
-    books: item,
-    moved: moved.get(keyOf(item.stayDate, item.currency))?.reduce(addMovements),
-  }));
+  const first = await readBooks(own.filter(({ currency }) => currency !== null));
+  const rows = await placedMovements(own, first, pauses);
+  const moved = await groupedBy(rows, ({ night, currency }) => keyOf(night, currency), pauses);
+  const join = async (books: readonly OnTheBooksItem[]) => {
+    const reported: Reported[] = [];
+    for await (const some of pauses.inParts(books))
+      for (const item of some)
+        reported.push({
+          books: item,
+          moved: moved.get(keyOf(item.stayDate, item.currency))?.reduce(addMovements),
+        });
+    return reported;
+  };
+  const report = await join(first);
+  // A place has one item at most.
+  const known = report.filter((item) => item.moved !== undefined).length;
+  return known === moved.size ? report : join(await readBooks(rows));
 }
 
 const NOTHING_MOVED: Omit<MovementRow, keyof BooksPlace> = {
@@ -117,21 +162,21 @@ function itemOf({ books, moved }: Reported): ReportItem {
 }
 
 /** The sums of a period, by currency. */
-function addUp(
+async function addUp(
   { dates, items }: Pick<Period<Reported>, "dates" | "items">,
   { queryContext: { settings } }: Pick<Asked, "queryContext">,
   context: ComparisonContext,
-): ReportItem[] {
+  pauses: WorkPauses,
+): Promise<ReportItem[]> {
   const moved = new Set(items.flatMap((item) => (item.moved === undefined ? [] : [item.books])));
   const own = items.map((item) => item.books);
-  const books = sumBooks({ dates, items: own }, settings, context, (item) => moved.has(item));
-  return books.map((sum) => {
-    const rows = items.flatMap((item) =>
-      item.moved !== undefined && item.books.currency === sum.currency ? [item.moved] : [],
-    );
-    const added = { books: sum, moved: rows.length === 0 ? undefined : rows.reduce(addMovements) };
-    return { ...itemOf(added), ...sumFieldsOf(dates) };
-  });
+  const books = await sumBooks({ dates, items: own }, settings, context, pauses, (item) => moved.has(item));
+  const rows = await addByCurrency(items, (item) => item.moved, pauses);
+  const sums: ReportItem[] = [];
+  for await (const some of pauses.inParts(books))
+    for (const sum of some)
+      sums.push({ ...itemOf({ books: sum, moved: rows.get(sum.currency) }), ...sumFieldsOf(dates) });
+  return sums;
 }
 
 const placeOf = ({ stayDate, currency }: OnTheBooksItem): BooksPlace => ({
@@ -155,12 +200,18 @@ const PAGE_FIELDS = {
 
 async function answer(asked: Asked<typeof PARAMETERS>) {
   const { client, question, queryContext, start, limit, parameters } = asked;
+  const pauses = new WorkPauses();
   const context = await comparisonOf(client, question, queryContext, "all");
-  const report = await readReport(asked, context);
+  const report = await readReport(asked, context, pauses);
   const sum = sumOf(parameters);
   const dates = datesOf(question, "total", question.from);
-  const totals = start === null && report.length > 0 ? addUp({ dates, items: report }, asked, context) : [];
-  const beside = { lastYearAsOf: context.lastYearAsOf, lastYearKnownFrom: context.known.night, totals };
+  const totals =
+    start === null && report.length > 0 ? await addUp({ dates, items: report }, asked, context, pauses) : [];
+  const beside = {
+    lastYearAsOf: context.lastYearAsOf,
+    lastYearKnownFrom: context.known.night,
+    totals: totals.slice(0, TOTALS_MAX),
+  };
   const read = async () => ({ items: report, next: null });
   if (sum !== undefined)
     return {
@@ -171,13 +222,19 @@ async function answer(asked: Asked<typeof PARAMETERS>) {
         limit,
         read,
         ({ books }) => placeOf(books),
-        (period) => addUp(period, asked, context),
+        (period) => addUp(period, asked, context, pauses),
       )),
       beside,
     };
   const positionOf = (item: OnTheBooksItem) => BOOKS_PAGES.positionOf({ end: placeOf(item) });
-  const rest = report.filter(({ books }) => start === null || comparePositions(positionOf(books), start) > 0);
-  const page = rest.slice(0, limit).map(itemOf);
+  const rest: Reported[] = [];
+  for await (const some of pauses.inParts(report))
+    for (const item of some)
+      if (rest.length <= limit && (start === null || comparePositions(positionOf(item.books), start) > 0))
+        rest.push(item);
+  const page: ReportItem[] = [];
+  for await (const some of pauses.inParts(rest.slice(0, limit)))
+    for (const item of some) page.push(itemOf(item));
   const last = page.at(-1);
   return { items: page, next: rest.length > limit && last !== undefined ? positionOf(last) : null, beside };
 }

@@ -1,4 +1,5 @@
 import { readStatement } from "../platform/db/statement.ts";
+import type { WorkPauses } from "../platform/runtime/work-pauses.ts";
 import { amountIn, plus } from "./exact-amount.ts";
 import * as field from "./fields.ts";
 import { type Asked, insight } from "./insight.ts";
@@ -120,6 +121,23 @@ export function addMovements(one: MovementRow, other: MovementRow): MovementRow 
   };
 }
 
+/** The sum of the rows of each currency. `rowOf`: undefined if an item has none. */
+export async function addByCurrency<Item>(
+  items: readonly Item[],
+  rowOf: (item: Item) => MovementRow | undefined,
+  pauses: WorkPauses,
+): Promise<ReadonlyMap<string | null, MovementRow>> {
+  const sums = new Map<string | null, MovementRow>();
+  for await (const some of pauses.inParts(items))
+    for (const item of some) {
+      const row = rowOf(item);
+      if (row === undefined) continue;
+      const sum = sums.get(row.currency);
+      sums.set(row.currency, sum === undefined ? row : addMovements(sum, row));
+    }
+  return sums;
+}
+
 export async function pageOfMovements({
   client,
   question,
@@ -167,13 +185,13 @@ async function answer(asked: Asked<typeof PARAMETERS>) {
     limit,
     (from, wanted) => pageOfMovements({ ...asked, start: from, limit: wanted }),
     ({ end }) => end,
-    ({ dates, items }) =>
-      [
-        ...Map.groupBy(
-          items.map(({ end }) => end),
-          ({ currency }) => currency,
-        ).values(),
-      ].map((rows) => ({ ...movementOf(rows.reduce(addMovements)), ...sumFieldsOf(dates) })),
+    async ({ dates, items }, pauses) => {
+      const rows = await addByCurrency(items, ({ end }) => end, pauses);
+      const sums: MovementItem[] = [];
+      for await (const some of pauses.inParts([...rows.values()]))
+        for (const row of some) sums.push({ ...movementOf(row), ...sumFieldsOf(dates) });
+      return sums;
+    },
   );
 }
 

@@ -298,7 +298,10 @@ export async function pageOfComparison(
     ...{ client, question, queryContext, start, hasStock },
     positionOf: (item: OnTheBooksItem) => BOOKS_PAGES.positionOf({ end: endOf(item, question.by) }),
     without: withoutRooms,
-    listed: places.map(({ night, currency }) => nothingOf(night, currency)),
+    listed: ({ first, last }: NightWindow) =>
+      places
+        .filter(({ night }) => night >= first && night <= last)
+        .map(({ night, currency }) => nothingOf(night, currency)),
     read: async (
       ...[of, window, from, wanted, withStock]: Parameters<BooksSource<OnTheBooksItem>["read"]>
     ) => {
@@ -366,7 +369,7 @@ async function answer(asked: Asked<typeof PARAMETERS>) {
           limit,
           read,
           (item) => endOf(item, by),
-          (period) => sumBooks(period, queryContext.settings, context),
+          (period, pauses) => sumBooks(period, queryContext.settings, context, pauses),
         );
   return { items, next, beside: context === null ? NOT_COMPARED : besideOf(context) };
 }

@@ -207,7 +207,12 @@ async function readYear(
 }
 
 /** The cells of both years in order. Each year was read up to `count` cells, so only the first `count` of the union are complete. */
-function cellsOf(thisYear: readonly PaceRow[], lastYear: readonly PaceRow[], count: number): PaceCell[] {
+async function cellsOf(
+  thisYear: readonly PaceRow[],
+  lastYear: readonly PaceRow[],
+  count: number,
+  pauses: WorkPauses,
+): Promise<readonly PaceCell[]> {
   const cells = new Map<string, PaceCell>();
   const cellOf = ({ unit, currency }: PaceRow): PaceCell => {
     const key = JSON.stringify([unit, currency]);
@@ -215,9 +220,9 @@ function cellsOf(thisYear: readonly PaceRow[], lastYear: readonly PaceRow[], cou
     cells.set(key, known);
     return known;
   };
-  for (const row of thisYear) cellOf(row).thisYear.push(row);
-  for (const row of lastYear) cellOf(row).lastYear.push(row);
-  return [...cells.values()].sort(compareCells).slice(0, count);
+  for await (const some of pauses.inParts(thisYear)) for (const row of some) cellOf(row).thisYear.push(row);
+  for await (const some of pauses.inParts(lastYear)) for (const row of some) cellOf(row).lastYear.push(row);
+  return (await pauses.sorted([...cells.values()], compareCells)).slice(0, count);
 }
 
 /** An amount; null if no room on the books reports one. */
@@ -315,7 +320,7 @@ async function answer(asked: Asked<typeof PARAMETERS>) {
   const isStarted = (cell: PaceCell) => lastDays !== null && compareCells(cell, startOf(start)) === 0;
   let last: PaceCell | undefined;
   const pauses = new WorkPauses();
-  for (const cell of cellsOf(thisYear, lastYear, count)) {
+  for (const cell of await cellsOf(thisYear, lastYear, count, pauses)) {
     if (pauses.isDue) await pauses.pause();
     const curve = bookingCurve(cell.thisYear, daysBefore);
     const former = bookingCurve(cell.lastYear, daysBefore);

@@ -111,7 +111,7 @@ export async function readAll<Item>(
   return items;
 }
 
-/** A page of sums. `add` adds up the items of one period and group, and returns an item of each currency. */
+/** A page of sums. `add` adds up the items of one period and group in turns, and returns an item of each currency. */
 export async function pageOfSums<Item, Added extends { readonly currency: string | null }>(
   question: StayQuestion,
   sum: Sum,
@@ -119,7 +119,7 @@ export async function pageOfSums<Item, Added extends { readonly currency: string
   limit: number,
   read: (start: Position | null, limit: number) => Promise<InsightPage<Item>>,
   placeOf: (item: Item) => BooksPlace,
-  add: (period: Period<Item>) => readonly Added[],
+  add: (period: Period<Item>, pauses: WorkPauses) => Promise<readonly Added[]>,
 ): Promise<InsightPage<Added>> {
   const pauses = new WorkPauses();
   const periods = new Map<string, { dates: Dates; unit: string | null; items: Item[] }>();
@@ -134,14 +134,12 @@ export async function pageOfSums<Item, Added extends { readonly currency: string
   }
   const sums: { readonly item: Added; readonly position: Position }[] = [];
   for (const period of periods.values()) {
-    if (pauses.isDue) await pauses.pause();
-    for (const item of add(period)) {
-      const { currency } = item;
-      sums.push({
-        item,
-        position: BOOKS_PAGES.positionOf({ end: { night: period.dates.first, unit: period.unit, currency } }),
-      });
-    }
+    for await (const some of pauses.inParts(await add(period, pauses)))
+      for (const item of some) {
+        const { currency } = item;
+        const end = { night: period.dates.first, unit: period.unit, currency };
+        sums.push({ item, position: BOOKS_PAGES.positionOf({ end }) });
+      }
   }
   const left: typeof sums = [];
   for await (const some of pauses.inParts(sums))

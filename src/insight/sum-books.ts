@@ -1,10 +1,11 @@
 import { digitsOf } from "#contract/currencies.ts";
+import type { WorkPauses } from "../platform/runtime/work-pauses.ts";
 import type { PropertySettings } from "../settings/property-settings.ts";
 import { type ComparisonContext, knownOf, PICKUPS } from "./compared-books.ts";
 import { amountIn, plus } from "./exact-amount.ts";
 import { baseOf, OCCUPANCY_DIGITS, type ReportedRooms, ratio } from "./occupancy.ts";
 import { compareCodes } from "./paging.ts";
-import { type Period, sumFieldsOf } from "./periods.ts";
+import { type Dates, type Period, sumFieldsOf } from "./periods.ts";
 
 type Item = Readonly<Record<string, unknown>> &
   ReportedRooms & { readonly stayDate: string; readonly currency: string | null };
@@ -12,6 +13,7 @@ type Item = Readonly<Record<string, unknown>> &
 const COUNTS = ["rooms", "adults", "children", "blocksRemaining", "unmappedRooms", "dayUseRooms"];
 const AMOUNTS = ["roomRevenue", "grossRoomRevenue", "dayUseRevenue", "feeRevenue", "outsideStayRevenue"];
 const COMPARED = ["lastYear", "lastYearFinal", ...PICKUPS.map((days) => `pickup${days}`)];
+const VALUES = [...COUNTS, ...AMOUNTS, ...COMPARED.flatMap((of) => [`${of}Rooms`, `${of}RoomRevenue`])];
 
 type Settings = Pick<PropertySettings, "occupancyBase">;
 
@@ -101,41 +103,60 @@ const pickupsOf = (items: readonly Item[]) =>
 
 /** Whether an item has only inventory, which the first of its group has. */
 const isEmpty = (item: Item): boolean =>
-  [...COUNTS, ...AMOUNTS, ...COMPARED.flatMap((of) => [`${of}Rooms`, `${of}RoomRevenue`])].every(
-    (name) => !isGiven(item[name]) || Number(item[name]) === 0,
-  );
+  VALUES.every((name) => !isGiven(item[name]) || Number(item[name]) === 0);
 
-/** Last year's inventory of the items' nights: each item of a night has it. */
-const thenOf = (items: readonly Item[]): ReportedRooms[] => [
-  ...new Map(
-    items.map((item) => [
-      item.stayDate,
-      {
+/** What the items of a sum have: by currency, with inventory, and last year's inventory of each night, which each item of it has. */
+async function readItems<Of extends Item>(items: readonly Of[], pauses: WorkPauses) {
+  const byCurrency = new Map<string | null, Of[]>();
+  const stocked: Of[] = [];
+  const lastYear = new Map<string, ReportedRooms>();
+  for await (const some of pauses.inParts(items))
+    for (const item of some) {
+      const own = byCurrency.get(item.currency);
+      if (own === undefined) byCurrency.set(item.currency, [item]);
+      else own.push(item);
+      if (item.capacity !== null) stocked.push(item);
+      lastYear.set(item.stayDate, {
         capacity: (item["lastYearCapacity"] ?? null) as number | null,
         outOfOrder: (item["lastYearOutOfOrder"] ?? null) as number | null,
-      },
-    ]),
-  ).values(),
-];
+      });
+    }
+  return { byCurrency: [...byCurrency.values()], stocked, lastYear: [...lastYear.values()] };
+}
+
+/** Those with something booked; the first if none has. */
+async function booked<Of extends Item>(
+  byCurrency: readonly Of[][],
+  isKept: (item: Of) => boolean,
+  pauses: WorkPauses,
+): Promise<readonly Of[][]> {
+  const found: Of[][] = [];
+  for (const some of byCurrency) {
+    if (pauses.isDue) await pauses.pause();
+    if (some.some((item) => isKept(item) || !isEmpty(item))) found.push(some);
+  }
+  return found.length === 0 ? byCurrency.slice(0, 1) : found;
+}
 
 /** The items of a period and group, by currency. Inventory counts once a night, on the first. `isKept`: an item is listed, though empty. */
-export function sumBooks<Of extends Item>(
+export async function sumBooks<Of extends Item>(
   { dates, items }: Pick<Period<Of>, "dates" | "items">,
   settings: Settings,
   context: ComparisonContext | null,
+  pauses: WorkPauses,
   isKept: (item: Of) => boolean = () => false,
-): Of[] {
-  const stock = stockOf(items, settings);
-  const then = stockOf(thenOf(items), settings);
-  const sold = countOf(items, "soldReported");
-  const byCurrency = [...Map.groupBy(items, ({ currency }) => currency).values()];
-  const booked = byCurrency.filter((some) => some.some((item) => isKept(item) || !isEmpty(item)));
-  const kept = booked.length === 0 ? byCurrency.slice(0, 1) : booked;
-  const sorted = kept.toSorted(([one], [other]) =>
+): Promise<Of[]> {
+  const { byCurrency, stocked, lastYear } = await readItems(items, pauses);
+  const [stock, stockThen] = [stockOf(stocked, settings), stockOf(lastYear, settings)];
+  const sold = countOf(stocked, "soldReported");
+  const kept = await booked(byCurrency, isKept, pauses);
+  const inOrder = await pauses.sorted(kept, ([one], [other]) =>
     compareCodes(one?.currency ?? null, other?.currency ?? null),
   );
-  return sorted.map((some, at) => {
-    const isFirst = at === 0;
+  const sums: Of[] = [];
+  for (const some of inOrder) {
+    if (pauses.isDue) await pauses.pause();
+    const isFirst = sums.length === 0;
     const sum = {
       ...(some[0] as Of),
       ...sumFieldsOf(dates),
@@ -144,12 +165,21 @@ export function sumBooks<Of extends Item>(
       outOfOrder: isFirst ? stock.outOfOrder : null,
       soldReported: isFirst ? sold : null,
     };
-    if (context === null) return sum;
-    const { isKnown, isOver } = knownOf(dates, context);
-    return {
-      ...sum,
-      ...(context.comparison === "pickup" ? {} : yearOf(some, then, isFirst, isKnown, isOver)),
-      ...(context.comparison === "lastYear" ? {} : pickupsOf(some)),
-    };
-  });
+    sums.push(context === null ? sum : { ...sum, ...comparedOf(some, dates, context, stockThen, isFirst) });
+  }
+  return sums;
+}
+
+function comparedOf(
+  items: readonly Item[],
+  dates: Dates,
+  context: ComparisonContext,
+  stock: Stock,
+  isFirst: boolean,
+) {
+  const { isKnown, isOver } = knownOf(dates, context);
+  return {
+    ...(context.comparison === "pickup" ? {} : yearOf(items, stock, isFirst, isKnown, isOver)),
+    ...(context.comparison === "lastYear" ? {} : pickupsOf(items)),
+  };
 }

@@ -186,3 +186,34 @@ test("cancelled rooms without a currency are of the night's only one, as on the 
     [["CHF", 1, 1]],
   );
 });
+
+test("a cancelled night without any other room stays listed beside one without a currency", async () => {
+  const of = { clientCode: "FREE", propertyCode: "TWONIGHTS" };
+  const cancelled = (id: string, night: number, more: object) =>
+    reservation(id, "2026-07-01T00:00:00Z", {
+      ...{ ...of, status: "CANCELLED" },
+      roomStays: [
+        {
+          ...{ arrivalDate: `2026-07-${night}`, departureDate: `2026-07-${night + 1}`, roomTypeCode: "STD" },
+          ...more,
+        },
+      ],
+    });
+  const client = await service.newClient({ grants: [{ clientCode: "FREE", propertyCode: "*" }] });
+  await apply(
+    service,
+    "reservations",
+    [cancelled("A", 11, { currencyCode: "CHF" }), cancelled("B", 12, {})],
+    { as: client },
+  );
+  const asked = new URLSearchParams({ ...of, from: "2026-07-11", to: "2026-07-12" });
+  const answer = await service.get(`/api/insight/v1/daily-report?${asked}`, { as: client });
+  const items = answer.json()["items"] as Item[];
+  assert.deepEqual(
+    items.map(({ stayDate, currency, cancelledRooms }) => [stayDate, currency, cancelledRooms]),
+    [
+      ["2026-07-11", "CHF", 1],
+      ["2026-07-12", null, 1],
+    ],
+  );
+});

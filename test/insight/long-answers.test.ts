@@ -5,6 +5,7 @@ import fc from "fast-check";
 import { type BooksSource, type ComparisonContext, compareBooks } from "../../src/insight/compared-books.ts";
 import { compareCodes } from "../../src/insight/paging.ts";
 import { NightSums } from "../../src/insight/reconciliation.ts";
+import { sumBooks } from "../../src/insight/sum-books.ts";
 import { WorkPauses } from "../../src/platform/runtime/work-pauses.ts";
 import { longestTurn } from "../support/longest-turn.ts";
 
@@ -63,7 +64,7 @@ test("books of 10,000 items are compared with others in turns", async () => {
     question: { by: "roomType", clock: "source", asOf: null },
     start: null,
     hasStock: false,
-    listed: [],
+    listed: () => [],
     read: async () => {
       await setImmediate();
       return series.shift();
@@ -85,5 +86,26 @@ test("books of 10,000 items are compared with others in turns", async () => {
   };
   const longest = await longestTurn(compare);
   assert.equal(compared.length, 10_000);
+  assert.ok(longest < TURN_MS_MAX, `${longest} ms`);
+});
+
+test("books of 60,000 items are added up in turns", async () => {
+  const items = Array.from({ length: 60_000 }, (_, at) => ({
+    stayDate: `20${10 + (at % 50)}-09-10`,
+    currency: `C${at % 1_200}`,
+    rooms: 1,
+    roomRevenue: "101.10",
+    capacity: at < 50 ? 40 : null,
+    outOfOrder: null,
+    occupancy: "0.0250",
+  }));
+  const dates = { first: "2010-09-10", last: "2059-09-10", every: 1 } as const;
+  const settings = { occupancyBase: "capacity" } as const;
+  let sums: readonly object[] = [];
+  const add = async () => {
+    sums = await sumBooks({ dates, items }, settings, null, new WorkPauses());
+  };
+  const longest = await longestTurn(add);
+  assert.equal(sums.length, 1_200);
   assert.ok(longest < TURN_MS_MAX, `${longest} ms`);
 });

@@ -2,6 +2,7 @@ import type pg from "pg";
 import { digitsOf } from "#contract/currencies.ts";
 import { isWithinKeys, type Scope } from "../../identity/scope.ts";
 import { namedStatement } from "../../platform/db/statement.ts";
+import { WorkPauses } from "../../platform/runtime/work-pauses.ts";
 import type { Property, PropertyCodes } from "../../query/property.ts";
 import { amountIn, plus, withDigits } from "../exact-amount.ts";
 import { OCCUPANCY_DIGITS, ratio } from "../occupancy.ts";
@@ -29,7 +30,7 @@ import type {
 } from "./answers.ts";
 import { readFeedGlances } from "./feed-glance.ts";
 import { countQuarantined } from "./properties.ts";
-import { matchesWords } from "./search.ts";
+import { matcherOf } from "./search.ts";
 
 /** Maximum properties of a portfolio: some megabytes of rows, sorted on this thread. */
 const PROPERTIES_MAX = 5_000;
@@ -210,6 +211,8 @@ function totalsOf(found: readonly Found[]): PortfolioTotal[] {
 }
 
 const textOf = (item: PortfolioItem) => item.name ?? item.propertyCode;
+/** `localeCompare` with options would make one for each comparison. */
+const compareTexts = new Intl.Collator("en", { numeric: true }).compare;
 
 /** The sort value of each column; undefined sorts last. */
 const VALUES: Readonly<Record<Exclude<PortfolioSort, "name">, (item: PortfolioItem) => unknown>> = {
@@ -226,12 +229,15 @@ const VALUES: Readonly<Record<Exclude<PortfolioSort, "name">, (item: PortfolioIt
 /** Columns whose amounts are compared within one currency only. */
 const OF_MONEY: ReadonlySet<PortfolioSort> = new Set(["revenue", "adr", "revpar"]);
 
-function sorted(found: readonly Found[], { sort, isDescending }: PortfolioQuestion): readonly Found[] {
+function sorted<Of extends Pick<Found, "item">>(
+  found: readonly Of[],
+  { sort, isDescending }: Pick<PortfolioQuestion, "sort" | "isDescending">,
+): readonly Of[] {
   const sign = isDescending ? -1 : 1;
   if (sort === "name")
     return found.toSorted(
       (one, other) =>
-        sign * textOf(one.item).localeCompare(textOf(other.item), "en", { numeric: true }) ||
+        sign * compareTexts(textOf(one.item), textOf(other.item)) ||
         compareCodes(one.item.clientCode, other.item.clientCode),
     );
   const valued = found.map((one) => {
@@ -249,13 +255,49 @@ function sorted(found: readonly Found[], { sort, isDescending }: PortfolioQuesti
     .map(({ one }) => one);
 }
 
-function matches({ item }: Found, { search, city, attention }: PortfolioQuestion): boolean {
-  return (
-    (search === undefined || matchesWords(search, item)) &&
+function wantedBy({ search, city, attention }: PortfolioQuestion): (found: Found) => boolean {
+  const hasWords = search === undefined ? () => true : matcherOf(search);
+  return ({ item }) =>
+    hasWords(item) &&
     (city === undefined || item.city === city) &&
     (attention === undefined ||
-      (attention === "any" ? item.attention.length > 0 : item.attention.includes(attention)))
-  );
+      (attention === "any" ? item.attention.length > 0 : item.attention.includes(attention)));
+}
+
+function foundOf(
+  row: PortfolioRow,
+  { feeds, settings }: Partial<Awaited<ReturnType<typeof readFeedGlances>>[number]>,
+  quarantined: number,
+): Found {
+  const inCurrency = <Year extends YearFigures>(year: Year): Year => ({
+    ...year,
+    books: withCurrency(year.books, settings?.currency ?? null),
+  });
+  const range = row.range && {
+    ...inCurrency(row.range),
+    lastYear: row.range.lastYear && inCurrency(row.range.lastYear),
+  };
+  const item = {
+    clientCode: row.clientCode,
+    propertyCode: row.propertyCode,
+    name: settings?.name ?? null,
+    city: settings?.city ?? null,
+    asOf: row.asOf,
+    day: row.day,
+    timeZone: row.timeZone,
+    pickupSince: row.since,
+    lastYearAsOf: row.lastYearAsOf,
+    lastYearKnownFrom: row.lastYearKnownFrom,
+    feeds: feeds ?? [],
+    quarantined,
+    attention: attentionOf(range, feeds ?? [], quarantined),
+    now: range && figuresOf(range),
+    lastYear: range?.lastYear ? figuresOf(range.lastYear) : null,
+    variance: range?.variance ?? null,
+    rooms: row.nights,
+    roomsLastYear: row.nightsLastYear,
+  };
+  return { item, range };
 }
 
 /** A page of the portfolio; totals include all matching properties. */
@@ -275,41 +317,13 @@ export async function answerPortfolio(
     countQuarantined(pool, properties),
     readFeedGlances(pool, properties),
   ]);
-  const all = properties.map((row, at): Found => {
-    const { clientCode, propertyCode, propertyId } = row;
-    const { feeds = [], settings } = glances[at] ?? {};
-    const inCurrency = <Year extends YearFigures>(year: Year): Year => ({
-      ...year,
-      books: withCurrency(year.books, settings?.currency ?? null),
-    });
-    const range = row.range && {
-      ...inCurrency(row.range),
-      lastYear: row.range.lastYear && inCurrency(row.range.lastYear),
-    };
-    const count = quarantined.get(propertyId) ?? 0;
-    const item = {
-      clientCode,
-      propertyCode,
-      name: settings?.name ?? null,
-      city: settings?.city ?? null,
-      asOf: row.asOf,
-      day: row.day,
-      timeZone: row.timeZone,
-      pickupSince: row.since,
-      lastYearAsOf: row.lastYearAsOf,
-      lastYearKnownFrom: row.lastYearKnownFrom,
-      feeds,
-      quarantined: count,
-      attention: attentionOf(range, feeds, count),
-      now: range && figuresOf(range),
-      lastYear: range?.lastYear ? figuresOf(range.lastYear) : null,
-      variance: range?.variance ?? null,
-      rooms: row.nights,
-      roomsLastYear: row.nightsLastYear,
-    };
-    return { item, range };
-  });
-  const found = all.filter((one) => matches(one, question));
+  const pauses = new WorkPauses();
+  const all: Found[] = [];
+  for (const [at, row] of properties.entries()) {
+    if (pauses.isDue) await pauses.pause();
+    all.push(foundOf(row, glances[at] ?? {}, quarantined.get(row.propertyId) ?? 0));
+  }
+  const found = all.filter(wantedBy(question));
   const page = sorted(found, question).slice(start, start + limit);
   const end = start + page.length;
   return {

@@ -52,12 +52,13 @@ async function propertiesWithin(pool: pg.Pool, { keys }: Scope): Promise<ListedP
   return rows;
 }
 
-/** Whether the property's codes, name or city contain every word. */
-export function matchesWords(words: string, of: FoundProperty): boolean {
-  const text = folded(`${of.clientCode} ${of.propertyCode} ${of.name ?? ""} ${of.city ?? ""}`);
-  return folded(words)
-    .split(" ")
-    .every((word) => text.includes(word));
+/** Whether a property's codes, name or city contain every word. */
+export function matcherOf(words: string): (of: FoundProperty) => boolean {
+  const wanted = folded(words).split(" ");
+  return ({ clientCode, propertyCode, name, city }) => {
+    const text = folded(`${clientCode} ${propertyCode} ${name ?? ""} ${city ?? ""}`);
+    return wanted.every((word) => text.includes(word));
+  };
 }
 
 /** Rank, 0 first: an exact code or name, then one that starts with the text. */
@@ -84,7 +85,7 @@ async function searchProperties(
       const { name = null, city = null } = settings.get(clientCode)?.of(propertyCode) ?? {};
       return { clientCode, propertyCode, name, city };
     })
-    .filter((property) => matchesWords(text, property))
+    .filter(matcherOf(text))
     .map((property) => ({ property, rank: rankOf(text, property) }))
     .sort(
       (one, other) => one.rank - other.rank || compareTitles(titleOf(one.property), titleOf(other.property)),
