@@ -230,9 +230,12 @@ export async function listClientPage(
 
 const LIST_AUDIT = readStatement(new URL("../identity/sql/list-audit-page.sql", import.meta.url));
 
-interface AuditRow extends Row<AuditItem> {
-  readonly matches: boolean;
+interface AuditRow extends Omit<Row<AuditItem>, "auditId"> {
+  /** Null in the only row without a match. */
+  readonly auditId: string | null;
   readonly examined: number;
+  /** The last entry examined. */
+  readonly last: string | null;
 }
 
 /** Number of the last entry examined. */
@@ -257,18 +260,30 @@ async function listAudit(
   const operators = scope.isEverything ? null : (await listOperators(pool, scope)).map(({ name }) => name);
   const { rows } = await pool.query<AuditRow>({
     ...LIST_AUDIT,
-    values: [clientId, who, ...(start ?? NEWEST), count, scope.keys, clients, operators, what, from, to],
+    values: [
+      clientId,
+      who,
+      ...(start ?? NEWEST),
+      count,
+      scope.keys,
+      clients,
+      operators,
+      what,
+      from,
+      to,
+      limit + 1,
+    ],
   });
-  const matching = rows.filter(({ matches }) => matches);
+  const matching = rows.filter(({ auditId }) => auditId !== null);
   const page = matching.slice(0, limit);
   // There are more if a match did not fit the page or the scan stopped at its limit.
   const isCut = matching.length > page.length;
   const hasNext = isCut || (rows[0]?.examined ?? 0) === count;
-  const last = isCut ? page.at(-1) : rows.at(-1);
+  const last = isCut ? page.at(-1)?.auditId : rows[0]?.last;
   return {
-    items: page.map(({ matches: _matches, examined: _examined, detail, ...entry }) => {
+    items: page.map(({ examined: _examined, last: _last, detail, ...entry }) => {
       return { ...entry, detail: confineDetail(detail, scope) };
     }),
-    next: hasNext && last !== undefined ? [last.auditId] : null,
+    next: hasNext && last ? [last] : null,
   };
 }

@@ -9,25 +9,29 @@ const INSERT_AUDIT_ENTRY = namedStatement(
   values ($1, $2, $3, $4, (select role from bellhop.operator where 'console:' || name = $1), $5)`,
 );
 
-/** Of a list, `detail` has this much: each page of the audit reads the details of thousands of entries, and a client may have 20,000 grants. */
+/** Of lists, `detail` has this much: a page of the audit reads the details of thousands of entries, and a client may have 20,000 grants. */
 const LIST_ENTRIES_MAX = 100;
-const LIST_CHARACTERS_MAX = 4_096;
+const LISTS_CHARACTERS_MAX = 4_096;
 
 type Detail = Readonly<Record<string, unknown>>;
 
 /** A detail whose lists are bounded, and those of them that it does not have whole, by their path. */
-function withBoundedLists(detail: Detail, path = ""): { readonly detail: Detail; readonly lists: Detail } {
+function withBoundedLists(
+  detail: Detail,
+  path = "",
+  room = { characters: LISTS_CHARACTERS_MAX },
+): { readonly detail: Detail; readonly lists: Detail } {
   const bounded: Record<string, unknown> = {};
   const lists: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(detail)) {
     bounded[name] = value;
     if (Array.isArray(value)) {
-      const kept = beginningOf(value);
+      const kept = beginningOf(value, room);
       if (kept.length === value.length) continue;
       bounded[name] = [...kept, `and ${value.length - kept.length} more`];
       lists[path + name] = value;
     } else if (typeof value === "object" && value !== null && !(value instanceof Date)) {
-      const inner = withBoundedLists(value as Detail, `${path}${name}.`);
+      const inner = withBoundedLists(value as Detail, `${path}${name}.`, room);
       bounded[name] = inner.detail;
       Object.assign(lists, inner.lists);
     }
@@ -35,11 +39,13 @@ function withBoundedLists(detail: Detail, path = ""): { readonly detail: Detail;
   return { detail: bounded, lists };
 }
 
-function beginningOf(list: readonly unknown[]): readonly unknown[] {
-  let characters = 0;
+/** The entries that fit the room, which they take. */
+function beginningOf(list: readonly unknown[], room: { characters: number }): readonly unknown[] {
   const end = list.findIndex((entry, at) => {
-    characters += JSON.stringify(entry)?.length ?? 0;
-    return at === LIST_ENTRIES_MAX || characters > LIST_CHARACTERS_MAX;
+    const characters = JSON.stringify(entry)?.length ?? 0;
+    if (at === LIST_ENTRIES_MAX || characters > room.characters) return true;
+    room.characters -= characters;
+    return false;
   });
   return end < 0 ? list : list.slice(0, end);
 }

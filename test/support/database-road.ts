@@ -19,6 +19,8 @@ export class DatabaseRoad {
   readonly #server = createServer((near) => this.#begin(near));
   readonly #port: number;
   readonly #far: () => Socket;
+  /** What it has brought from the database. */
+  bytesBrought = 0;
   /** Of whoever is on the road, and of whoever sets out on it meanwhile. */
   #passage = FAIR;
 
@@ -76,7 +78,10 @@ export class DatabaseRoad {
   }
 
   #begin(near: Socket): void {
-    const way = new RoadWay(near, this.#far(), () => this.#ways.delete(way));
+    const far = this.#far().on("data", (chunk: Buffer) => {
+      this.bytesBrought += chunk.length;
+    });
+    const way = new RoadWay(near, far, () => this.#ways.delete(way));
     this.#ways.add(way);
     way.go(this.#passage);
   }
