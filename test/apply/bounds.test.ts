@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { PropertyDirectory, readPart } from "../../src/apply/backlog.ts";
+import { AcceptLog } from "../../src/ingest/log/accept-log.ts";
+import { RequestIdStamp } from "../../src/ingest/log/part-name.ts";
 import { insertRows } from "../../src/platform/db/copy.ts";
-import { ApplyBench, reservation } from "../support/apply-bench.ts";
+import { ApplyBench, reservation, submissionOf } from "../support/apply-bench.ts";
 import { openStateClients, readNext } from "../support/state-clients.ts";
 import { watchedPool } from "../support/watched-pool.ts";
 
@@ -60,6 +62,47 @@ describe("what one batch can make apply do", () => {
     const late = others.slice(0, 2);
     assert.deepEqual([first, second, others[2]], [1, 1, 7]);
     for (const rows of late) assert.ok(rows > 100 && rows < 110, String(rows));
+  });
+
+  test("records that arrive after later ones read the versions around them, not all of their key", async () => {
+    const yielding = await AcceptLog.open(bench.database.clientConfig, 1, {}, new RequestIdStamp(), {
+      yields: true,
+    });
+    const at = (day: number, second: number) => `2026-01-${day}T00:00:${second}.5Z`;
+    bench.startApplier();
+    await bench.acceptAndApply([reservation("LONG", "2026-06-01T00:00:00Z", "newest")]);
+    await bench.stopApplier();
+    await bench.rows(
+      `insert into bellhop_state.reservation_version (bucket, property_id, key, source_time, content_hash, request_id, record_index,
+        facts_source_time, status, from_date, to_date, outcome, facts)
+      select bucket, property_id, key, made.at, decode(md5(made.at::text), 'hex'), request_id, record_index, made.at, status, from_date,
+        to_date, 's', facts
+      from bellhop_state.reservation_version
+      cross join generate_series('2026-01-01Z'::timestamptz, '2026-01-20Z', interval '1 minute') as made (at)
+      where key = 'LONG'`,
+    );
+    const days = [12, 13, 19];
+    const late = await yielding.append(
+      submissionOf(days.map((day) => reservation("LONG", at(day, 20), "late"))),
+    );
+    const others = Array.from({ length: 9 }, (_, n) => [19 - n, 21 + n]).flat();
+    await bench.accept(
+      days.flatMap((day) => others.map((second) => reservation("LONG", at(day, second), `${second}`))),
+    );
+    const fetched = async () => {
+      const [row] = await bench.rows<{ sum: number }>(
+        "select sum(idx_tup_fetch)::integer as sum from pg_stat_user_tables where relname like 'reservation_version%'",
+      );
+      return row?.sum ?? 0;
+    };
+    const before = await fetched();
+    bench.startApplier();
+    assert.equal(await bench.outcomesOf(late.requestId), "sss");
+    await yielding.close();
+    // A session that ends reports what it has read.
+    await bench.stopApplier();
+    const read = (await fetched()) - before;
+    assert.ok(read < 3_000, `${read} rows were read`);
   });
 
   test("a session begins with a small transaction, and takes more after each commit", async () => {

@@ -3,7 +3,7 @@ import type { RecordContent } from "#contract/read-record.ts";
 import { column, insertRows } from "../../platform/db/copy.ts";
 import { type Asked, ofBucket, queryOfBucket } from "../../platform/db/dialect.ts";
 import { isReceivedBefore } from "../state/classify.ts";
-import { isoOfStored, keyColumns } from "../state/look-up.ts";
+import { isoOfStored, keyColumns, loadVersionsAt } from "../state/look-up.ts";
 import {
   type RankedVersion,
   type Receipt,
@@ -202,29 +202,57 @@ function atTimeStatement(resource: NightResource): Asked {
 }
 
 /**
- * The versions of keys that can matter to places among them ($5 to $9, by the key's ordinality): those received in $4 or later, those of
- * a place, and the versions next to them. Others lie between versions that count before any of the places does.
+ * The versions of keys that can matter to places among them ($5 to $9, by the key's ordinality): around each place those received in $4 or
+ * later, those of a place, and the versions next to them. Others lie beyond versions that count before any of the places does (settled
+ * ones), where a stretch ends: a key may have millions.
  */
 function betweenStatement(resource: NightResource): Asked {
+  const settled = (comparison: string, direction: string, none: string, andBucket: string) => `coalesce((
+          select t.source_time from ${VERSION_TABLES[resource]} as t
+          where ${ofKey("next")} and t.source_time ${comparison} next.place_time and t.request_id < next.since ${andBucket}
+            and (next.at, t.source_time, t.content_hash) not in (select at, source_time, content_hash from place)
+          order by t.source_time ${direction} limit 1
+        ), '${none}')`;
+  const ends = (andBucket: string) =>
+    `next.at, next.bucket, next.property_id, next.key, next.since, ${settled("<", "desc", "-infinity", andBucket)}, ${settled(">", "asc", "infinity", andBucket)}`;
   return {
     name: `versions-between-${resource}`,
     rowMode: "array",
     ...ofBucket(
       10,
-      ({ andBucket }) => `with place as materialized (
+      ({ andBucket }) => `with recursive place as materialized (
       select * from unnest($5::integer[], $6::timestamptz[], $7::bytea[], $8::uuid[], $9::integer[])
         as place (at, source_time, content_hash, request_id, record_index)
+    ), stretch (at, bucket, property_id, key, since, low, high) as (
+      select ${ends(andBucket)}
+      from (
+        select wanted.*, (select min(place.source_time) from place where place.at = wanted.at) as place_time
+        from (
+          select at::integer, bucket, property_id, key, since
+          from unnest($1::smallint[], $2::integer[], $3::text[], $4::uuid[])
+            with ordinality as sent (bucket, property_id, key, since, at)
+        ) as wanted
+      ) as next
+      union all
+      select ${ends(andBucket)}
+      from (
+        select stretch.*, (
+            select min(place.source_time) from place where place.at = stretch.at and place.source_time >= stretch.high
+          ) as place_time
+        from stretch
+      ) as next
+      where next.place_time is not null
     )
     select near.at, false, ${TEXTS}
     from (
       select ordered.*, lag(ordered.is_settled) over receipt as after_settled, lead(ordered.is_settled) over receipt as before_settled
       from (
-        select wanted.at::integer as at, ${COLUMNS},
-          t.request_id < wanted.since
-            and (wanted.at::integer, t.source_time, t.content_hash) not in (select at, source_time, content_hash from place) as is_settled
-        from unnest($1::smallint[], $2::integer[], $3::text[], $4::uuid[])
-          with ordinality as wanted (bucket, property_id, key, since, at)
-        join ${VERSION_TABLES[resource]} as t on ${ofKey("wanted")}
+        select stretch.at, ${COLUMNS},
+          t.request_id < stretch.since
+            and (stretch.at, t.source_time, t.content_hash) not in (select at, source_time, content_hash from place) as is_settled
+        from stretch
+        join ${VERSION_TABLES[resource]} as t
+          on ${ofKey("stretch")} and t.source_time >= stretch.low and t.source_time <= stretch.high
         where true ${andBucket}
         union all
         select at, source_time, content_hash, request_id, record_index, null, false from place
@@ -507,6 +535,7 @@ export async function deltasOutOfOrder(
   const whole = [...byKey.keys()].filter((text) => !near.has(text));
   const ofKeys = whole.map((text) => byKey.get(text) ?? []);
   const keys = ofKeys.flatMap((ofKey) => ofKey.slice(0, 1));
+  await checkNewest(client, keys);
   const copies = await loadReleased(client, keys);
   const all = await loadVersionsBetween(client, resource, ofKeys, copies);
   const deltas: Delta[] = [];
@@ -514,7 +543,6 @@ export async function deltasOutOfOrder(
   const toWrite: { of: RecordKey; copy: TimelineCopy }[] = [];
   whole.forEach((text, at) => {
     const ofKey = byKey.get(text) ?? [];
-    checkNewest(ofKey, all[at] ?? []);
     const found = deltasAmong(ofKey, all[at] ?? [], copies[at] ?? []);
     deltas.push(...found.all);
     for (const copy of found.released) toWrite.push({ of: (keys[at] as AppliedStep).of, copy });
@@ -559,13 +587,11 @@ function has(versions: readonly RankedVersion[], { record }: AppliedStep): boole
   );
 }
 
-/** Throws MissingContent if the newest version of a key is not stored: its nights would stay on the books. */
-function checkNewest(steps: readonly AppliedStep[], versions: readonly RankedVersion[]): void {
-  const newest = steps[0]?.before ?? null;
-  const isStored = versions.some(
-    ({ sourceTime, contentHash }) => sourceTime === newest?.sourceTime && contentHash === newest.contentHash,
-  );
-  if (newest !== null && !isStored) throw new MissingContent("The newest version of a key is not stored.");
+/** Throws MissingContent if the newest version of a key is not stored: its nights would stay on the books. `steps`: the first of each key. */
+async function checkNewest(client: pg.ClientBase, steps: readonly AppliedStep[]): Promise<void> {
+  const newest = steps.flatMap(({ of, before }) => (before === null ? [] : [{ ...before, of }]));
+  const stored = await loadVersionsAt(client, newest);
+  if (stored.size < newest.length) throw new MissingContent("The newest version of a key is not stored.");
 }
 
 /** The deltas of one key's steps among its stored versions, and the released copies to write. */
