@@ -26,6 +26,8 @@ const TIMEOUT_SECONDS = 10;
 const ANSWER_BYTES_MAX = 262_144;
 /** Endpoints of a provider change seldom; this ends what it answered by mistake. */
 const DISCOVERED_MS_MAX = 3_600_000;
+/** A failed login asks the provider again, but no more often: anyone can cause one. */
+const ASKED_AGAIN_MS_MIN = 10_000;
 /** OpenID Connect Core, section 2: at most 255 ASCII characters. */
 const SUBJECT_SHAPE = /^[\x20-\x7e]{1,255}$/;
 
@@ -50,6 +52,7 @@ export class SingleSignOn {
   readonly #settings: SingleSignOnSettings;
   #provider: Promise<oidc.Configuration> | undefined;
   #discoveredAt = 0;
+  #askedAgainAt = Number.NEGATIVE_INFINITY;
 
   constructor(settings: SingleSignOnSettings) {
     this.#settings = settings;
@@ -108,9 +111,19 @@ export class SingleSignOn {
         email: typeof email === "string" && isVerified === true ? email : undefined,
       };
     } catch (cause) {
+      this.#askAgainAfter(cause);
       const isDenied = cause instanceof oidc.AuthorizationResponseError && cause.error === "access_denied";
       throw new SignOnRefused(isDenied ? "denied" : "provider", { cause });
     }
+  }
+
+  /** Its keys are kept for minutes, also if it has replaced them at once: the next login reads them anew. */
+  #askAgainAfter(cause: unknown): void {
+    if (cause instanceof oidc.AuthorizationResponseError || cause instanceof oidc.ResponseBodyError) return;
+    const now = performance.now();
+    if (now - this.#askedAgainAt < ASKED_AGAIN_MS_MIN) return;
+    this.#askedAgainAt = now;
+    this.#provider = undefined;
   }
 
   /** Discovers the provider's endpoints once an hour; retries after a failure. */

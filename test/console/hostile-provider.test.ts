@@ -3,6 +3,7 @@ import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { after, afterEach, before, beforeEach, test } from "node:test";
 import { gzipSync } from "node:zlib";
+import { exportJWK, generateKeyPair, SignJWT } from "jose";
 import { startTestService, type TestService } from "../support/service.ts";
 
 const JSON_TYPE = { "content-type": "application/json" } as const;
@@ -10,12 +11,14 @@ const MEBIBYTE = 1_048_576;
 
 type Answer = (response: ServerResponse) => void;
 
-/** What the provider answers by the end of the path; `discovery` and `token` are replaced by the tests. */
+/** What the provider answers by the end of the path; the tests replace it. */
 let discovery: Answer;
 let token: Answer;
+let keys: Answer;
 let written = 0;
 const server = createServer((request, response) => {
-  (request.url?.endsWith("/token") ? token : discovery)(response);
+  const path = request.url ?? "";
+  (path.endsWith("/token") ? token : path.endsWith("/keys") ? keys : discovery)(response);
 });
 
 let service: TestService;
@@ -96,4 +99,53 @@ test("one that names no endpoint for logins is refused, and asked again", async 
   assert.equal(await refusalAt("start"), REFUSED);
   discovery = metadata({ authorization_endpoint: `${issuer}/authorize` });
   assert.match((await refusalAt("start")) ?? "", /\/authorize\?/);
+});
+
+const json =
+  (body: object): Answer =>
+  (response) =>
+    response.writeHead(200, JSON_TYPE).end(JSON.stringify(body));
+
+/** From now on the provider has only a new key, by this name, and signs with it. */
+async function replaceKey(kid: string): Promise<void> {
+  const { publicKey, privateKey } = await generateKeyPair("ES256");
+  keys = json({ keys: [{ ...(await exportJWK(publicKey)), kid, alg: "ES256", use: "sig" }] });
+  const idToken = await new SignJWT({ nonce: "nonce" })
+    .setProtectedHeader({ alg: "ES256", kid })
+    .setIssuer(issuer)
+    .setAudience("bellhop")
+    .setSubject("stranger")
+    .setIssuedAt()
+    .setExpirationTime("5m")
+    .sign(privateKey);
+  token = json({ access_token: "a", token_type: "bearer", id_token: idToken });
+}
+
+/** A genuine login of somebody who is no operator. */
+const KNOWN_TO_PROVIDER = "/console/?refused=email";
+
+for (const [what, name] of [
+  ["by another name", "second"],
+  ["under the name of the former", "first"],
+] as const)
+  test(`of one that replaces its key at once, ${what}, at most one login is refused`, async () => {
+    discovery = metadata({ authorization_endpoint: `${issuer}/authorize` });
+    await replaceKey("first");
+    assert.equal(await refusalAt(CALLBACK), KNOWN_TO_PROVIDER);
+    await replaceKey(name);
+    assert.equal(await refusalAt(CALLBACK), REFUSED);
+    assert.equal(await refusalAt(CALLBACK), KNOWN_TO_PROVIDER);
+  });
+
+test("strangers do not make it ask the provider again and again", async () => {
+  let asked = 0;
+  const described = metadata({ authorization_endpoint: `${issuer}/authorize` });
+  discovery = (response) => {
+    asked += 1;
+    described(response);
+  };
+  token = (response) => response.writeHead(400, JSON_TYPE).end('{"error":"invalid_grant"}');
+  for (const path of [CALLBACK, CALLBACK, "callback?state=state", "callback?code=c&state=other", CALLBACK])
+    assert.equal(await refusalAt(path), REFUSED);
+  assert.ok(asked <= 2, `${asked} times`);
 });
