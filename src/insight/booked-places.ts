@@ -31,8 +31,7 @@ function placesOf<Row extends CauseRow>(rows: readonly Row[]) {
       last.rows.push(row);
       continue;
     }
-    const place = { night: row.night, unit: row.unit, currency: row.currency };
-    places.push({ place, end: place, rows: [row] });
+    places.push({ place: row, end: row, rows: [row] });
   }
   return places;
 }

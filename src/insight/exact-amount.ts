@@ -10,10 +10,13 @@ function textOf(units: bigint | number, scale: number): string {
   return `${sign}${digits.slice(0, point)}.${digits.slice(point)}`;
 }
 
+/** Powers of ten, which take longer to compute: a page has thousands of amounts. */
+const POWERS = Array.from({ length: 16 }, (_, digits) => 10 ** digits);
+
 /** `textOf` for a safe integer, without intermediate strings, because a page has thousands. */
 function textOfSafe(units: number, scale: number): string {
   if (scale === 0) return String(units);
-  const base = 10 ** scale;
+  const base = POWERS[scale] ?? 10 ** scale;
   const fraction = Math.abs(units) % base;
   const whole = (Math.abs(units) - fraction) / base;
   // The leading 1 preserves the fraction's zeros.
@@ -54,11 +57,11 @@ const TEXT_MAX = 15;
 function smallQuotient(text: string, by: number, digits: number): number | undefined {
   if (text.length > TEXT_MAX) return undefined;
   const point = text.indexOf(".");
-  const scale = 10 ** (point === -1 ? 0 : text.length - point - 1);
+  const scale = point === -1 ? 1 : (POWERS[text.length - point - 1] as number);
   // Exact, as the product of so few digits is less than a half off.
   const units = Math.round(Number(text) * scale);
   const divisor = by * scale;
-  const dividend = 2 * Math.abs(units) * 10 ** digits + divisor;
+  const dividend = 2 * Math.abs(units) * (POWERS[digits] ?? 10 ** digits) + divisor;
   if (!Number.isSafeInteger(dividend) || !Number.isSafeInteger(2 * divisor)) return undefined;
   const quotient = (dividend - (dividend % (2 * divisor))) / (2 * divisor);
   return units < 0 ? -quotient : quotient;

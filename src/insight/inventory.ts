@@ -49,7 +49,6 @@ function roomsOf<Column extends keyof typeof COLUMN>(
   const byUnit = new Map<string | null, Record<Column, number | null>>(
     isByRoomType ? [] : [[null, { ...nothing }]],
   );
-  const sold = elementsOf(given[COLUMN.sold]);
   const listed = new Set<string | null>();
   const virtual: string[] = [];
   const repeated: { unit: string | null; sold: number }[] = [];
@@ -58,7 +57,8 @@ function roomsOf<Column extends keyof typeof COLUMN>(
       if (roomType !== null) virtual.push(roomType);
       return;
     }
-    if (listed.has(roomType)) repeated.push({ unit: roomType, sold: Number(sold[at] ?? 0) });
+    if (listed.has(roomType))
+      repeated.push({ unit: roomType, sold: Number(elementsOf(given[COLUMN.sold])[at] ?? 0) });
     listed.add(roomType);
     const unit = isByRoomType ? roomType : null;
     let counts = byUnit.get(unit);

@@ -20,7 +20,13 @@ import { type Asked, insight } from "./insight.ts";
 import { type InventoryNight, readInventory } from "./inventory.ts";
 import { KNOWN_FIELDS } from "./known-nights.ts";
 import { baseOf, OCCUPANCY_DIGITS, ratio } from "./occupancy.ts";
-import { type BooksCause, type BooksRow, CHANGES_TEXTS, readPackedBooks } from "./packed-books.ts";
+import {
+  type BookedSums,
+  type BooksCause,
+  type BooksRow,
+  CHANGES_TEXTS,
+  readPackedBooks,
+} from "./packed-books.ts";
 import {
   afterPlace,
   BOOKS_PAGES,
@@ -100,12 +106,21 @@ const STOCK = ["capacity", "maintenance", "other", "sold"] as const;
 type StockColumn = (typeof STOCK)[number];
 type Stock = Readonly<Record<StockColumn, number | null>>;
 
+const NOTHING_WITHOUT_NIGHT = {
+  dayUseRooms: 0,
+  dayUseRevenue: null,
+  feeRevenue: null,
+  outsideStayRevenue: null,
+};
+
 /** Revenue without a room night of the rows of one item, by cause. */
 export function withoutNightOf(
   rows: readonly { readonly cause: BooksCause | null; readonly room_revenue: string | null }[],
   currency: string | null,
   dayUseRooms: number,
 ): field.ValuesOf<typeof field.WITHOUT_NIGHT_FIELDS> {
+  // As nearly always: a page has thousands of items.
+  if (rows.every(({ cause }) => cause === null)) return NOTHING_WITHOUT_NIGHT;
   const revenueOf = (cause: BooksCause) =>
     amountIn(
       currency,
@@ -125,6 +140,33 @@ export function withoutNightOf(
 const hasAmount = ({ room_revenue, gross_room_revenue }: BooksRow): boolean =>
   room_revenue !== null || gross_room_revenue !== null;
 
+const NOT_BOOKED: BookedSums = {
+  rooms: 0,
+  unmapped_rooms: 0,
+  adults: 0,
+  children: 0,
+  room_revenue: null,
+  gross_room_revenue: null,
+  blocks: 0,
+};
+
+const summed = (one: BookedSums, other: BookedSums): BookedSums => ({
+  rooms: one.rooms + other.rooms,
+  unmapped_rooms: one.unmapped_rooms + other.unmapped_rooms,
+  adults: one.adults + other.adults,
+  children: one.children + other.children,
+  room_revenue: plus(one.room_revenue, other.room_revenue),
+  gross_room_revenue: plus(one.gross_room_revenue, other.gross_room_revenue),
+  blocks: one.blocks + other.blocks,
+});
+
+/** What an item's rows have of room nights: usually there is one row of them. */
+function nightsOf(rows: readonly BooksRow[]): BookedSums {
+  let sums: BookedSums | undefined;
+  for (const row of rows) if (row.cause === null) sums = sums === undefined ? row : summed(sums, row);
+  return sums ?? NOT_BOOKED;
+}
+
 /** An item, the base of its occupancy, and where the next page continues after it. */
 interface BookedItem {
   readonly item: OnTheBooksItem;
@@ -141,36 +183,39 @@ function itemOf(
   queryContext: QueryContext,
 ): BookedItem {
   const { night, unit, currency } = place;
-  const nights = rows.filter(({ cause }) => cause === null);
-  const countOf = (name: "rooms" | "adults" | "children" | "blocks" | "unmapped_rooms") =>
-    nights.reduce((sum, row) => sum + Number(row[name]), 0);
-  const amountOf = (name: "room_revenue" | "gross_room_revenue") =>
-    nights.reduce<string | null>((sum, row) => plus(sum, row[name]), null);
-  const rooms = countOf("rooms");
-  const roomRevenue = amountOf("room_revenue");
+  const booked = nightsOf(rows);
+  const { rooms, room_revenue: roomRevenue } = booked;
   const capacity = stock === undefined ? null : (stock.capacity ?? 0);
   const outOfOrder = stock === undefined ? null : (stock.maintenance ?? 0) + (stock.other ?? 0);
   const base = baseOf({ capacity, outOfOrder }, queryContext.settings);
   const digits = digitsOf(currency);
-  const dayUseRooms = rows.reduce((sum, row) => (row.cause === "dayUse" ? sum + Number(row.rooms) : sum), 0);
+  const withoutNight = withoutNightOf(
+    rows,
+    currency,
+    rows.reduce((sum, row) => (row.cause === "dayUse" ? sum + row.rooms : sum), 0),
+  );
+  const group = by === "none" ? { stayDate: night } : { stayDate: night, [by]: unit };
+  // One spread, and first: one more, or one in between, doubles the time of all other fields.
   const item = {
-    stayDate: night,
-    ...(by === "none" ? {} : { [by]: unit }),
+    ...group,
     rooms,
     roomRevenue: amountIn(currency, roomRevenue),
-    grossRoomRevenue: amountIn(currency, amountOf("gross_room_revenue")),
-    adults: countOf("adults"),
-    children: countOf("children"),
+    grossRoomRevenue: amountIn(currency, booked.gross_room_revenue),
+    adults: booked.adults,
+    children: booked.children,
     capacity: isFirst ? capacity : null,
     outOfOrder: isFirst ? outOfOrder : null,
     occupancy: ratio(String(rooms), base, OCCUPANCY_DIGITS),
     adr: ratio(roomRevenue, rooms, digits),
     revpar: ratio(roomRevenue ?? (rooms === 0 ? "0" : null), base, digits),
     currency,
-    blocksRemaining: countOf("blocks"),
-    unmappedRooms: countOf("unmapped_rooms"),
+    blocksRemaining: booked.blocks,
+    unmappedRooms: booked.unmapped_rooms,
     soldReported: stock === undefined || !isFirst ? null : (stock.sold ?? 0),
-    ...withoutNightOf(rows, currency, dayUseRooms),
+    dayUseRooms: withoutNight.dayUseRooms,
+    dayUseRevenue: withoutNight.dayUseRevenue,
+    feeRevenue: withoutNight.feeRevenue,
+    outsideStayRevenue: withoutNight.outsideStayRevenue,
   };
   return { item, base, end };
 }

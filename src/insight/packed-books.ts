@@ -46,12 +46,12 @@ const COUNT_NAMES = [
   "gross_priced_rooms",
   "blocks",
 ] as const;
-const [ROOMS, UNMAPPED, ADULTS, CHILDREN, REVENUE, GROSS, PRICED, GROSS_PRICED] = [
-  0, 1, 2, 3, 4, 5, 6, 7,
+const [ROOMS, UNMAPPED, ADULTS, CHILDREN, REVENUE, GROSS, PRICED, GROSS_PRICED, BLOCKS] = [
+  0, 1, 2, 3, 4, 5, 6, 7, 8,
 ] as const;
 const COUNTS = COUNT_NAMES.length;
 /** A row is returned if one of these is not zero. */
-const REPORTED = [ROOMS, UNMAPPED, ADULTS, CHILDREN, REVENUE, GROSS, COUNT_NAMES.indexOf("blocks")];
+const REPORTED = [ROOMS, UNMAPPED, ADULTS, CHILDREN, REVENUE, GROSS, BLOCKS];
 type CountName = (typeof COUNT_NAMES)[number];
 
 /** A cell's dimensions (`int8send`, concatenated, in hexadecimal): those that count, and those that are unmapped. */
@@ -64,6 +64,8 @@ interface CellDimensions {
 const NONE = 0x7fffffff;
 /** Added to the number of a cell of fees, of which only the revenue counts. */
 const FEES = 0x1000000;
+/** The offset of a run's end beyond the window. */
+const NO_END = -1;
 const DIMENSION_BYTES = 8;
 /** Hash slots per dimension, to keep collisions rare. */
 const PLACES_EACH = 2;
@@ -162,19 +164,21 @@ class NightChanges {
       if (longAt(pack, at + timeAt) > upTo) continue;
       const cell = cells.at(pack, at + DIMENSION_AT);
       if (cell === NONE) continue;
-      this.#addEntry(pack, at, flags, Math.max(firstNight, this.#first), 1, cell);
-      if (end <= last) this.#addEntry(pack, at, flags, end, -1, cell);
+      this.#addEntry(pack, at, flags, Math.max(firstNight, this.#first), end <= last ? end : undefined, cell);
     }
   }
 
   /** Adds one number to a count. */
   add(cell: number, day: number, count: number, by: number): void {
-    this.#addAt(this.#at(cell, day) + count, by);
+    this.#addRun(this.#at(cell, day) + count, NO_END, by);
   }
 
-  #addAt(at: number, by: number): void {
-    this.#sums[at] = (this.#sums[at] as number) + by;
-    this.#magnitude += Math.abs(by);
+  /** Adds to the sum at an offset, and takes away again at the other. */
+  #addRun(from: number, end: number, by: number): void {
+    const sums = this.#sums;
+    sums[from] = (sums[from] as number) + by;
+    if (end !== NO_END) sums[end] = (sums[end] as number) - by;
+    this.#magnitude += 2 * Math.abs(by);
   }
 
   /** The running sums of a cell after each of its nights. Reuses one array. */
@@ -195,28 +199,34 @@ class NightChanges {
     return (cell * this.#nights + night) * COUNTS;
   }
 
-  #addEntry(pack: DataView, at: number, flags: number, day: number, sign: 1 | -1, cell: number): void {
-    const rooms = sign * pack.getInt16(at + ROOMS_AT);
-    if (cell < 0) {
-      if ((flags & SHARED) === 0) this.add(-1 - cell, day, UNMAPPED, rooms);
+  #addEntry(
+    pack: DataView,
+    at: number,
+    flags: number,
+    firstDay: number,
+    endDay: number | undefined,
+    given: number,
+  ): void {
+    const isFee = given >= FEES;
+    const cell = given < 0 ? -1 - given : isFee ? given - FEES : given;
+    const from = this.#at(cell, firstDay);
+    const endAt = endDay === undefined ? NO_END : this.#at(cell, endDay);
+    const add = (count: number, by: number) =>
+      this.#addRun(from + count, endAt === NO_END ? NO_END : endAt + count, by);
+    const rooms = pack.getInt16(at + ROOMS_AT);
+    if (given < 0) {
+      if ((flags & SHARED) === 0) add(UNMAPPED, rooms);
       return;
     }
-    if (cell >= FEES) {
-      if ((flags & NO_REVENUE) === 0)
-        this.add(cell - FEES, day, REVENUE, sign * longAt(pack, at + REVENUE_AT));
-      return;
-    }
-    const sums = this.#at(cell, day);
-    if ((flags & SHARED) === 0) this.#addAt(sums + ROOMS, rooms);
-    this.#addAt(sums + ADULTS, sign * pack.getInt16(at + ADULTS_AT));
-    this.#addAt(sums + CHILDREN, sign * pack.getInt16(at + CHILDREN_AT));
-    if ((flags & NO_REVENUE) === 0) {
-      this.#addAt(sums + REVENUE, sign * longAt(pack, at + REVENUE_AT));
-      this.#addAt(sums + PRICED, rooms);
-    }
+    if ((flags & NO_REVENUE) === 0) add(REVENUE, longAt(pack, at + REVENUE_AT));
+    if (isFee) return;
+    if ((flags & SHARED) === 0) add(ROOMS, rooms);
+    add(ADULTS, pack.getInt16(at + ADULTS_AT));
+    add(CHILDREN, pack.getInt16(at + CHILDREN_AT));
+    if ((flags & NO_REVENUE) === 0) add(PRICED, rooms);
     if ((flags & NO_GROSS) === 0) {
-      this.#addAt(sums + GROSS, sign * longAt(pack, at + GROSS_AT));
-      this.#addAt(sums + GROSS_PRICED, rooms);
+      add(GROSS, longAt(pack, at + GROSS_AT));
+      add(GROSS_PRICED, rooms);
     }
   }
 }
@@ -232,16 +242,20 @@ function longAt(pack: DataView, at: number): number {
 /** What the revenue of a row is of, if not of room nights (docs/figures.md). */
 export type BooksCause = "dayUse" | "fee" | "outsideStay";
 
-/** A row of the books as a statement returns it. Numbers are text, because sums are unbounded. */
-export interface BooksRow extends BooksPlace {
-  readonly cause: BooksCause | null;
-  readonly rooms: string;
-  readonly unmapped_rooms: string;
-  readonly adults: string;
-  readonly children: string;
+/** Counts and amounts of the books. Amounts are text, because they are exact. */
+export interface BookedSums {
+  readonly rooms: number;
+  readonly unmapped_rooms: number;
+  readonly adults: number;
+  readonly children: number;
   readonly room_revenue: string | null;
   readonly gross_room_revenue: string | null;
-  readonly blocks: string;
+  readonly blocks: number;
+}
+
+/** A row of the books as a statement returns it. */
+export interface BooksRow extends BooksPlace, BookedSums {
+  readonly cause: BooksCause | null;
 }
 
 /** The receipt up to which property $2 is packed. */
@@ -374,8 +388,7 @@ async function rowsOf(
     for (const sums of changes.running(cell)) {
       const date = dates[night] as string;
       if (isAfter(date, unit, currency, after)) {
-        const row = rowOf({ night: date, unit, currency, cause }, sums);
-        if (row !== undefined) byNight[night]?.push(row);
+        if (isReported(sums)) byNight[night]?.push({ night: date, unit, currency, cause, ...sumsOf(sums) });
       }
       night += 1;
     }
@@ -395,20 +408,21 @@ function isAfter(
   return order === 0 ? compareCodes(currency, after.currency) > 0 : order > 0;
 }
 
-function rowOf(
-  place: Pick<BooksRow, "night" | "unit" | "currency" | "cause">,
-  sums: Float64Array,
-): BooksRow | undefined {
-  if (REPORTED.every((count) => sums[count] === 0)) return undefined;
-  const [rooms, unmapped, adults, children, revenue = 0, gross = 0, priced, grossPriced, blocks] = sums;
+function isReported(sums: Float64Array): boolean {
+  for (const count of REPORTED) if (sums[count] !== 0) return true;
+  return false;
+}
+
+/** By index: destructuring a typed array iterates over it, which takes longer for the thousands of rows of a page. */
+function sumsOf(sums: Float64Array): BookedSums {
+  const [revenue, gross] = [sums[REVENUE] as number, sums[GROSS] as number];
   return {
-    ...place,
-    rooms: String(rooms),
-    unmapped_rooms: String(unmapped),
-    adults: String(adults),
-    children: String(children),
-    room_revenue: priced !== 0 || revenue !== 0 ? textOfTenThousandths(revenue) : null,
-    gross_room_revenue: grossPriced !== 0 || gross !== 0 ? textOfTenThousandths(gross) : null,
-    blocks: String(blocks),
+    rooms: sums[ROOMS] as number,
+    unmapped_rooms: sums[UNMAPPED] as number,
+    adults: sums[ADULTS] as number,
+    children: sums[CHILDREN] as number,
+    room_revenue: sums[PRICED] !== 0 || revenue !== 0 ? textOfTenThousandths(revenue) : null,
+    gross_room_revenue: sums[GROSS_PRICED] !== 0 || gross !== 0 ? textOfTenThousandths(gross) : null,
+    blocks: sums[BLOCKS] as number,
   };
 }

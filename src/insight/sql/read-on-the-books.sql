@@ -13,10 +13,11 @@ stretch as (
   window passed as (partition by cell order by night rows unbounded preceding)
 )
 select
-  (night + passed)::text as night, unit, currency, cause, rooms::text, unmapped_rooms::text, adults::text, children::text,
+  (night + passed)::text as night, unit, currency, cause, rooms::float8, unmapped_rooms::float8, adults::float8,
+  children::float8,
   case when priced_rooms <> 0 or room_revenue <> 0 then room_revenue::text end as room_revenue,
   case when gross_priced_rooms <> 0 or gross_room_revenue <> 0 then gross_room_revenue::text end as gross_room_revenue,
-  blocks::text
+  blocks::float8
 from stretch
 join cell using (cell)
 cross join lateral generate_series(0, end_night - night - 1) as passed
