@@ -13,7 +13,7 @@ import { withPersonalFields } from "./privacy-document.ts";
 const sections = errorSections(buildOpenApiDocument(readConfig({})));
 const WRITERS: Readonly<Record<string, (document: string) => string>> = {
   "records.md": writeGenerated,
-  "contract.md": (document) => withSections(writeGenerated(document), sections),
+  "contract.md": writeGenerated,
   "errors.md": (document) => withSections(document, sections),
   "analytics.md": withColumns,
   "privacy.md": withPersonalFields,

@@ -82,7 +82,7 @@ function sectionOf(code: ErrorCode, places: string): string {
   ].join("\n\n");
 }
 
-/** The parts of docs/errors.md and docs/contract.md that are made from the registry, by their markers. */
+/** The parts of docs/errors.md that are made from the registry, by their markers. */
 export function errorSections(document: OpenApiDocument): Readonly<Record<string, string>> {
   const all = endpointsOf(document);
   const places = answeredBy(document);
@@ -90,16 +90,9 @@ export function errorSections(document: OpenApiDocument): Readonly<Record<string
     codesTo(again)
       .map((code) => sectionOf(code, placesText(all, code, places.get(code) ?? new Set())))
       .join("\n\n");
-  const rows = [...codesTo("fixed"), ...codesTo("same")]
-    .sort((left, right) => ERRORS[left].status - ERRORS[right].status)
-    .map((code) => {
-      const { status, cause, remedy } = ERRORS[code];
-      return `| \`${code}\` | ${status} | ${cause} | ${remedy} |`;
-    });
   return {
     "errors-same": sections("same"),
     "errors-fix": sections("fixed"),
-    errors: ["| `exception` | Status | When | What to do |", "|---|---|---|---|", ...rows].join("\n"),
   };
 }
 
