@@ -40,13 +40,17 @@ const WARM_UP = 3;
 const PROPERTIES_A_BATCH = 10;
 
 const QUESTIONS = [
-  "nights=30&limit=100",
-  "nights=7&limit=100",
-  "nights=90&limit=100&sort=revenue&order=down",
-  "nights=30&limit=100&sort=change",
-  "nights=30&limit=100&attention=any",
-  "nights=30&limit=100&search=H00012",
-  "nights=30&limit=1000",
+  "portfolio?nights=30&limit=100",
+  "portfolio?nights=7&limit=100",
+  "portfolio?nights=90&limit=100&sort=revenue&order=down",
+  "portfolio?nights=30&limit=100&sort=change",
+  "portfolio?nights=30&limit=100&attention=any",
+  "portfolio?nights=30&limit=100&search=H00012",
+  "portfolio?nights=30&limit=1000",
+  "portfolio-report?range=next30",
+  "portfolio-report?range=next90",
+  "portfolio-report?range=next90&sum=week",
+  "portfolio-report?range=next30&sum=property",
 ];
 
 const today = new Date().toISOString().slice(0, 10);
@@ -131,15 +135,15 @@ async function askPortfolio(page: Page, address: string): Promise<void> {
     let bytes = 0;
     for (let round = -WARM_UP; round < ROUNDS; round += 1) {
       const startedAt = performance.now();
-      const answer = await fetch(`${address}/console/api/portfolio?${question}`, { headers: { cookie } });
+      const answer = await fetch(`${address}/console/api/${question}`, { headers: { cookie } });
       bytes = (await answer.arrayBuffer()).byteLength;
-      if (answer.status !== 200) throw new Error(`portfolio?${question}: ${answer.status}`);
+      if (answer.status !== 200) throw new Error(`${question}: ${answer.status}`);
       if (round >= 0) times.push(performance.now() - startedAt);
     }
     all.push(...times);
-    console.log(`portfolio?${question}: ${timesOf(times)}, ${(bytes / 1024).toFixed(0)} kB`);
+    console.log(`${question}: ${timesOf(times)}, ${(bytes / 1024).toFixed(0)} kB`);
   }
-  console.log(`portfolio, all questions: ${timesOf(all)}`);
+  console.log(`portfolio and its report, all questions: ${timesOf(all)}`);
 }
 
 function timesOf(times: readonly number[]): string {

@@ -12,6 +12,7 @@ const ROOTS = [
   "WebhookDeadLetter",
   "WebhookSecret",
   "CertificationReport",
+  "PortfolioReport",
 ];
 const HEAD =
   "/** Generated from docs/openapi.json by `npm run generate -- openapi`: answers of the API, as the service and its console use them. */\n";

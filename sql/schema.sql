@@ -377,6 +377,7 @@ create table bellhop.property_figures (
   due_at timestamp with time zone not null,
   basis text not null,
   figures json not null,
+  report json,
   constraint property_figures_pkey PRIMARY KEY (property_id)
 );
 

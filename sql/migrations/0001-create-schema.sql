@@ -238,15 +238,17 @@ create table bellhop.settings_version (
   version integer not null check (version > 0)
 );
 
--- What the console's portfolio shows of a property (src/insight/property-figures.ts): computed by upkeep from the ledger and
--- inventory, when the basis (its newest batches and the version of its settings) is another, and when it is due by the clock.
+-- What the console's portfolio shows of a property (src/insight/property-figures.ts), and its daily report, which reports of many
+-- hotels add up (src/insight/kept-report.ts; null if it is too large): computed by upkeep from the ledger and inventory, when the
+-- basis (its newest batches and the version of its settings) is another, and when it is due by the clock.
 create table bellhop.property_figures (
   property_id integer primary key,
   bucket smallint not null,
   computed_at timestamptz not null,
   due_at timestamptz not null,
   basis text not null,
-  figures json not null
+  figures json not null,
+  report json
 );
 
 -- From when on what is known of a client code's records of a resource, where retention has taken something of them out

@@ -236,6 +236,20 @@ export interface CertificationReport {
   };
 }
 
+export interface PortfolioReport {
+  readonly from: string;
+  readonly to: string;
+  readonly items: readonly PortfolioReportItem[];
+  readonly totals: readonly PortfolioReportItem[];
+  readonly properties: number;
+  readonly missing: readonly MissingHotel[];
+  readonly unknown: readonly UnknownFigures[];
+  readonly oldestAsOf: string | null;
+  readonly newestAsOf: string | null;
+  readonly businessDay: string;
+  readonly lastBusinessDay: string;
+}
+
 export interface OnTheBooksItem extends GroupedItem {
   readonly stayDate: string;
   readonly dayOfWeek?: number | undefined;
@@ -523,4 +537,26 @@ export interface CertificationStep {
   readonly result: "pass" | "fail" | "not-yet";
   readonly reason: string;
   readonly requestIds: readonly RequestId[];
+}
+
+export interface PortfolioReportItem extends DailyReportItem {
+  readonly clientCode?: string | undefined;
+  readonly propertyCode?: string | undefined;
+  readonly name?: string | null | undefined;
+  readonly properties: number;
+}
+
+export interface MissingHotel {
+  readonly clientCode: string;
+  readonly propertyCode: string;
+  readonly name: string | null;
+  readonly reason: "noFigures" | "nights" | "lastYear" | (string & {});
+  readonly asOf: string | null;
+}
+
+export interface UnknownFigures {
+  readonly clientCode: string;
+  readonly propertyCode: string;
+  readonly name: string | null;
+  readonly figures: readonly string[];
 }

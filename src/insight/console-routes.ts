@@ -27,6 +27,8 @@ import { answerPortfolio } from "./console/portfolio.ts";
 import { listClientCodes, nightsBetween, readCalendar } from "./console/properties.ts";
 import { readAttention, search, searchAmongProperties } from "./console/search.ts";
 import { type InsightContext, registerInsightRoutes } from "./insight-routes.ts";
+import { buildPortfolioReport } from "./portfolio-report.ts";
+import { PORTFOLIO_REPORT_PARAMETERS, portfolioQuestionOf } from "./portfolio-report-route.ts";
 import { PORTFOLIO_NIGHTS, type PortfolioNights } from "./property-figures.ts";
 
 /** A principal for the operator, with the scope `insight:read` and a grant for the requested property if it is in the operator's scope. */
@@ -168,11 +170,17 @@ async function answerPortfolioQuestion(
   return { ...answer, nextCursor: cursorOf(next === null ? null : [next]) };
 }
 
-/** The portfolio, and the nights without inventory of one property. */
+/** The portfolio, its daily report, and the nights without inventory of one property. */
 export function addPropertyRoutes(scope: FastifyInstance, parts: ConsoleParts): void {
   const { pool } = parts.context;
   addQuestion(scope, parts, { permission: "read-data", path: "portfolio", parameters: PORTFOLIO }, (asked) =>
     answerPortfolioQuestion(parts, asked),
+  );
+  addQuestion(
+    scope,
+    parts,
+    { permission: "read-data", path: "portfolio-report", parameters: PORTFOLIO_REPORT_PARAMETERS },
+    ({ parameters, operator }) => buildPortfolioReport(pool, portfolioQuestionOf(parameters, operator.scope)),
   );
   addQuestion(
     scope,

@@ -51,17 +51,17 @@ type Moved = (typeof MOVED)[number];
 const movedOf = <Of extends Record<Moved, unknown>>(of: Of) =>
   Object.fromEntries(MOVED.map((name) => [name, of[name]])) as Pick<Of, Moved>;
 
-const FIELDS = {
+export const REPORT_FIELDS = {
   stayDate: field.stayDate,
   ...SUM_FIELDS,
   ...BOOKS_FIELDS,
   ...COMPARISON_FIELDS,
   ...movedOf(MOVEMENT_FIELDS),
 };
-type ReportItem = field.ItemBy<typeof FIELDS, keyof typeof SUM_FIELDS>;
+export type ReportItem = field.ItemBy<typeof REPORT_FIELDS, keyof typeof SUM_FIELDS>;
 
 /** The books of a night in a currency, and what was moved. */
-interface Reported {
+export interface Reported {
   readonly books: OnTheBooksItem;
   readonly moved: MovementRow | undefined;
 }
@@ -104,8 +104,8 @@ async function placedMovements(
 }
 
 /** Every night and currency of the range with its books, comparisons and movements. */
-async function readReport(
-  asked: Asked,
+export async function readReport(
+  asked: Pick<Asked, "client" | "question" | "queryContext">,
   context: ComparisonContext,
   pauses: WorkPauses,
 ): Promise<readonly Reported[]> {
@@ -155,7 +155,7 @@ const NOTHING_MOVED: Omit<MovementRow, keyof BooksPlace> = {
 /** The books of an item with their comparisons. */
 type ComparedItem = OnTheBooksItem & Omit<ReportItem, Moved>;
 
-function itemOf({ books, moved }: Reported): ReportItem {
+export function itemOf({ books, moved }: Reported): ReportItem {
   const { stayDate: night, currency } = books;
   const movement = movementOf(moved ?? { ...NOTHING_MOVED, night, unit: null, currency });
   return { ...(books as ComparedItem), ...movedOf(movement) };
@@ -249,7 +249,7 @@ export const dailyReport = insight({
   item: {
     name: "DailyReportItem",
     description: "The report of one night, or of the dates added up, and one currency.",
-    fields: FIELDS,
+    fields: REPORT_FIELDS,
     optional: SUM_NAMES,
   },
   page: {

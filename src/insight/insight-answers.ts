@@ -56,7 +56,11 @@ async function jsonParts(items: readonly object[]): Promise<string[]> {
 }
 
 /** Items as CSV (RFC 4180). Columns are the schema's fields without groupings that were not requested; missing values are empty cells. */
-async function csvOf(items: readonly object[], fields: Fields, leftOut: readonly string[]): Promise<string> {
+export async function csvOf(
+  items: readonly object[],
+  fields: Fields,
+  leftOut: readonly string[],
+): Promise<string> {
   const columns = Object.entries(fields).filter(([name]) => !leftOut.includes(name));
   const lines = await linesOf(items, (item) =>
     columns

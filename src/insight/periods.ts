@@ -14,7 +14,7 @@ const QUARTER_MONTHS = 3;
 const LAST_DATE = "9999-12-31";
 
 /** What the dates of a range can be added up by. */
-const SUMS = ["none", "dayOfWeek", "week", "month", "quarter", "total"] as const;
+export const SUMS = ["none", "dayOfWeek", "week", "month", "quarter", "total"] as const;
 export type Sum = Exclude<(typeof SUMS)[number], "none">;
 
 export const SUM_PARAMETER = {

@@ -9,14 +9,17 @@ import { Repeat } from "../platform/runtime/repeat.ts";
 import type { Property, PropertyCodes } from "../query/property.ts";
 import { businessDayOf, endOfBusinessDay } from "../settings/business-day.ts";
 import { type PropertySettings, settingsOf } from "../settings/property-settings.ts";
+import { comparisonOf } from "./compared-books.ts";
 import { newestArrivals } from "./console/feed-glance.ts";
 import { lastYearAsOf, lastYearOf, sinceOf } from "./days-of-answer.ts";
 import { minus, plus } from "./exact-amount.ts";
+import type { Asked } from "./insight.ts";
+import { type KeptReport, readKeptReport } from "./kept-report.ts";
 import { isKnownAt, readKnown } from "./known-nights.ts";
 import { type OnTheBooksItem, pageOfBooks } from "./on-the-books.ts";
 import { compareCodes, type InsightPage } from "./paging.ts";
 import { onQueryContext, type QueryContext } from "./query-context.ts";
-import type { StayQuestion } from "./question.ts";
+import { QuestionTooLarge, type StayQuestion } from "./question.ts";
 import { pageOfReconciliation } from "./reconciliation.ts";
 
 /** Numbers of nights, from today, that a portfolio can show. */
@@ -227,12 +230,29 @@ function nightsOf({ from, now }: YearBooks): number[] {
   return datesFrom(from, NIGHTS_MAX).map((night) => rooms.get(night) ?? 0);
 }
 
+/** The kept report; null for a property whose nights are more than one answer may read. */
+async function readReportOrNull(
+  asked: Pick<Asked, "client" | "question" | "queryContext">,
+): Promise<KeptReport | null> {
+  const context = await comparisonOf(asked.client, asked.question, asked.queryContext, "all");
+  try {
+    return await readKeptReport(asked, context);
+  } catch (error) {
+    if (!(error instanceof QuestionTooLarge)) throw error;
+    return null;
+  }
+}
+
 /** Computes a property's figures from one snapshot. */
 async function computeFigures(
   pool: pg.Pool,
   { clientCode, propertyCode, propertyId, bucket }: Property & PropertyCodes,
   now: Date,
-): Promise<{ readonly figures: PropertyFigures; readonly dayEndsAt: Date }> {
+): Promise<{
+  readonly figures: PropertyFigures;
+  readonly report: KeptReport | null;
+  readonly dayEndsAt: Date;
+}> {
   const settings = await settingsOf(pool, clientCode, propertyCode);
   const from = businessDayOf(now, settings);
   const to = addDays(from, NIGHTS_MAX - 1);
@@ -267,7 +287,7 @@ async function computeFigures(
     const nightsLastYear = isKnown(then.to)
       ? nightsOf(lastYear).map((rooms, at) => (isKnown(addDays(then.from, at)) ? rooms : null))
       : null;
-    return {
+    const figures: PropertyFigures = {
       asOf: now.toISOString(),
       day: from,
       timeZone: settings.timeZone,
@@ -278,8 +298,10 @@ async function computeFigures(
       nights: nightsOf(thisYear),
       nightsLastYear,
     };
+    const atNow = { ...queryContext, now };
+    return { figures, report: await readReportOrNull({ client, question, queryContext: atNow }) };
   });
-  return { figures: answer, dayEndsAt: endOfBusinessDay(from, settings) };
+  return { ...answer, dayEndsAt: endOfBusinessDay(from, settings) };
 }
 
 /** Every property, what its stored figures are based on, and whether they are due by age. */
@@ -296,10 +318,11 @@ const readStoredFigures = namedStatement(
 );
 const writeFigures = namedStatement(
   "write-property-figures",
-  `insert into bellhop.property_figures as kept (bucket, property_id, computed_at, due_at, basis, figures)
-  values ($1, $2, $3, $4, $5, $6)
+  `insert into bellhop.property_figures as kept (bucket, property_id, computed_at, due_at, basis, figures, report)
+  values ($1, $2, $3, $4, $5, $6, $7)
   on conflict (property_id) do update
-  set computed_at = excluded.computed_at, due_at = excluded.due_at, basis = excluded.basis, figures = excluded.figures
+  set computed_at = excluded.computed_at, due_at = excluded.due_at, basis = excluded.basis,
+    figures = excluded.figures, report = excluded.report
   where kept.computed_at < excluded.computed_at`,
 );
 
@@ -367,11 +390,12 @@ interface RefreshOptions {
 
 async function refreshProperty(pool: pg.Pool, stale: Awaited<ReturnType<typeof findStale>>[number]) {
   const now = new Date();
-  const { figures, dayEndsAt } = await computeFigures(pool, stale, now);
+  const { figures, report, dayEndsAt } = await computeFigures(pool, stale, now);
   // Last year's figures are as of the start of the hour.
   const hourEndsMs = (Math.floor(now.getTime() / HOUR_MS) + 1) * HOUR_MS;
   const dueAt = new Date(Math.min(dayEndsAt.getTime(), hourEndsMs));
-  const values = [stale.bucket, stale.propertyId, now, dueAt, stale.newBasis, JSON.stringify(figures)];
+  const texts = [JSON.stringify(figures), report === null ? null : JSON.stringify(report)];
+  const values = [stale.bucket, stale.propertyId, now, dueAt, stale.newBasis, ...texts];
   await pool.query({ ...writeFigures, values });
 }
 

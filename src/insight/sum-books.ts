@@ -102,7 +102,7 @@ const pickupsOf = (items: readonly Item[]) =>
   );
 
 /** Whether an item has only inventory, which the first of its group has. */
-const isEmpty = (item: Item): boolean =>
+export const isEmpty = (item: Item): boolean =>
   VALUES.every((name) => !isGiven(item[name]) || Number(item[name]) === 0);
 
 /** What the items of a sum have: by currency, with inventory, and last year's inventory of each night, which each item of it has. */

@@ -7,6 +7,7 @@ import { TOKEN_SCOPES } from "../identity/scopes.ts";
 import { ACCEPTED_ANSWER, dataOperations, dataSchemas } from "../ingest/openapi/data-operations.ts";
 import { recordSchemas } from "../ingest/openapi/record-schemas.ts";
 import { INSIGHT_SCHEMAS, insightOperations } from "../insight/openapi/insight-document.ts";
+import { PORTFOLIO_ENDPOINTS } from "../insight/portfolio-report-route.ts";
 
 import { ERROR_ANSWERS, ERROR_SCHEMAS } from "../platform/http/openapi/errors.ts";
 import { HEADER_PARAMETERS, HEADERS } from "../platform/http/openapi/headers.ts";
@@ -120,6 +121,7 @@ export function describeRelease(options: DocumentOptions): OpenApiDocument {
       dataOperations(options),
       operationsOf([...READ_ENDPOINTS, ...CHANGE_ENDPOINTS, ...BACKFILL_ENDPOINTS]),
       insightOperations(),
+      operationsOf(PORTFOLIO_ENDPOINTS),
       operationsOf([...WEBHOOK_ENDPOINTS, ...CERTIFICATION_ENDPOINTS]),
       SERVICE_OPERATIONS,
     ),
@@ -151,6 +153,7 @@ const CLIENT_ENDPOINTS = [
   READ_ENDPOINTS,
   CHANGE_ENDPOINTS,
   BACKFILL_ENDPOINTS,
+  PORTFOLIO_ENDPOINTS,
   WEBHOOK_ENDPOINTS,
   CERTIFICATION_ENDPOINTS,
 ];

@@ -32,6 +32,7 @@ import { followPayloadKey, registerPayloadKeys } from "../ingest/log/payload-key
 import { PropertyRegister } from "../ingest/log/property-register.ts";
 import { watchRedactionList } from "../ingest/redact.ts";
 import { partnerAccess, registerInsightRoutes } from "../insight/insight-routes.ts";
+import { PORTFOLIO_ENDPOINTS } from "../insight/portfolio-report-route.ts";
 import { registerMetricsRoute } from "../operations/metrics/metrics-route.ts";
 import { createQuestionPool, logSlowStatements, QUESTION_CONNECTIONS } from "../platform/db/connection.ts";
 import type { Role } from "../platform/db/coordination.ts";
@@ -354,6 +355,7 @@ export async function prepareHttp(parts: HttpParts, stops: Stops): Promise<HttpS
       BACKFILL_ENDPOINTS.filter(({ method }) => method === "get"),
     );
     registerInsightRoutes(app, context, partnerAccess(context));
+    registerEndpoints(app, context, PORTFOLIO_ENDPOINTS);
     const { cipher, changes } = parts.authenticator.internals;
     registerEndpoints(app, extended(context, { cipher, changes, rules: webhookRules }), WEBHOOK_ENDPOINTS);
     registerEndpoints(app, context, CERTIFICATION_ENDPOINTS);

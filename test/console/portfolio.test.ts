@@ -4,6 +4,7 @@ import { addDays } from "#contract/dates.ts";
 import { addMoney } from "../../packages/console/src/field/format.ts";
 import { bucketOf } from "../../src/ingest/log/part-name.ts";
 import type { PortfolioAnswer } from "../../src/insight/console/answers.ts";
+import type { PortfolioReport } from "../../src/insight/portfolio-report.ts";
 import { refreshFigures } from "../../src/insight/property-figures.ts";
 import { setSetting } from "../../src/settings/change-setting.ts";
 import { type ConsoleSession, logInAsNew } from "../support/console-session.ts";
@@ -291,6 +292,133 @@ test("a total compares occupancy with last year only if the capacity of each pro
   assert.deepEqual(await occupancyOf(), [["0.1000", 2, null]]);
   await apply(service, "inventories", [stock("YEAR-LYON", lastYear)]);
   assert.deepEqual(await occupancyOf(), [["0.1000", 2, "0.1000"]]);
+});
+
+const reportOf = (query: Readonly<Record<string, string>>) =>
+  session.read<PortfolioReport>(`portfolio-report?${new URLSearchParams(query)}`);
+
+test("the report of several hotels adds up their reports, and names those whose figures are missing", async () => {
+  const today = new Date().toISOString().slice(0, 10);
+  await addBooked("SUM-PARIS", [
+    ...Array.from({ length: 10 }, () => runOf(20)),
+    runOf(1, { currency: "CHF", net: 15_000 }),
+    // Before: last year is known.
+    runOf(1, { first: dayOf(addDays(today, -380)), net: 10_000 }),
+    runOf(4, { first: dayOf(addDays(today, -364)), net: 10_000 }),
+  ]);
+  await addBooked("SUM-LYON", [
+    runOf(25, { net: 12_345 }),
+    // Nothing is known of the nights before its departure.
+    runOf(1, { first: dayOf(addDays(today, -364)), net: 10_000 }),
+  ]);
+  await apply(
+    service,
+    "inventories",
+    ["SUM-PARIS", "SUM-LYON"].flatMap((propertyCode) =>
+      Array.from({ length: 30 }, (_, night) =>
+        inventory(addDays(today, night), `${today}T00:00:00Z`, {
+          propertyCode,
+          roomTypeInventories: [{ roomTypeCode: "STD", roomTypeCapacity: 20, roomsSold: 0 }],
+        }),
+      ),
+    ),
+  );
+  await refreshFigures(service.pool);
+  // Nothing is computed of it yet.
+  await addProperty(service, "SUM-NEW");
+  const report = await reportOf({ search: "sum-" });
+  assert.deepEqual([report.from, report.to, report.properties], [today, addDays(today, 29), 2]);
+  assert.deepEqual(
+    report.missing.map(({ propertyCode, reason, asOf }) => [propertyCode, reason, asOf]),
+    [["SUM-NEW", "noFigures", null]],
+  );
+  const nightOf = (items: PortfolioReport["items"], night: string, currency: string) =>
+    items.find((item) => item.stayDate === night && item.currency === currency) ?? assert.fail(night);
+  const first = nightOf(report.items, today, "EUR");
+  assert.deepEqual(
+    [
+      first.properties,
+      first.rooms,
+      first.roomRevenue,
+      first.capacity,
+      first.occupancy,
+      first.adr,
+      first.revpar,
+    ],
+    [2, 11, "2123.45", 20, "0.2750", "193.04", "53.09"],
+  );
+  assert.equal(nightOf(report.items, today, "CHF").capacity, 20);
+  // A hotel's capacity counts once: Paris has its own on the first of its currencies.
+  assert.deepEqual(
+    report.totals.map(({ currency, capacity, occupancy }) => [currency, capacity, occupancy]),
+    [
+      ["CHF", 600, "0.0017"],
+      ["EUR", 600, "0.1875"],
+    ],
+  );
+  assert.deepEqual(report.unknown, []);
+  assert.equal(first.lastYearRooms, 2);
+  // Lyon does not know the night before: neither does the sum.
+  const before = addDays(today, -1);
+  const early = await reportOf({ search: "sum-", from: before, to: today });
+  assert.deepEqual(
+    early.unknown.map(({ propertyCode, figures }) => [propertyCode, figures]),
+    [["SUM-LYON", ["lastYear"]]],
+  );
+  assert.equal(early.totals.find(({ currency }) => currency === "EUR")?.lastYearRooms, null);
+  assert.equal(nightOf(early.items, today, "EUR").lastYearRooms, 2);
+  const comparable = await reportOf({ search: "sum-", from: before, to: today, comparable: "lastYear" });
+  assert.deepEqual(
+    comparable.missing.map(({ propertyCode, reason }) => [propertyCode, reason]),
+    [
+      ["SUM-LYON", "lastYear"],
+      ["SUM-NEW", "noFigures"],
+    ],
+  );
+  assert.equal(comparable.totals.find(({ currency }) => currency === "EUR")?.lastYearRooms, 1);
+  const byHotel = await reportOf({ search: "sum-", sum: "property" });
+  assert.deepEqual(
+    byHotel.items.map(({ propertyCode, currency, rooms, dates }) => [propertyCode, currency, rooms, dates]),
+    [
+      ["SUM-LYON", "EUR", 25, 30],
+      ["SUM-PARIS", "CHF", 1, 30],
+      ["SUM-PARIS", "EUR", 200, 30],
+    ],
+  );
+  assert.deepEqual(byHotel.totals, report.totals);
+  const far = await reportOf({ search: "sum-", from: addDays(today, 60), to: addDays(today, 120) });
+  assert.deepEqual(
+    far.missing.map(({ reason }) => reason),
+    ["nights", "noFigures", "nights"],
+  );
+  assert.deepEqual([far.items, far.totals, far.oldestAsOf], [[], [], null]);
+});
+
+test("the report of several hotels is of the granted ones, and of those that are asked for", async () => {
+  const berta = await logInAsNew(service, "clara", { role: "viewer", grants: ["ACME/SUM-LYON"] });
+  const own = await berta.read<PortfolioReport>("portfolio-report?range=next7&sum=property");
+  assert.deepEqual(
+    own.items.map(({ propertyCode }) => propertyCode),
+    ["SUM-LYON"],
+  );
+  const two = await reportOf({ hotels: "ACME/SUM-LYON,ACME/SUM-PARIS", sum: "property", range: "next7" });
+  assert.deepEqual(
+    [...new Set(two.items.map(({ propertyCode }) => propertyCode))],
+    ["SUM-LYON", "SUM-PARIS"],
+  );
+  const client = await service.newClient({ grants: [{ clientCode: "ACME", propertyCode: "SUM-LYON" }] });
+  const ask = (query: string) => service.get(`/api/insight/v1/portfolio-report?${query}`, { as: client });
+  assert.deepEqual((await ask("range=next7")).json()["properties"], 1);
+  assert.equal((await ask("hotels=ACME%2FSUM-PARIS")).status, 403);
+  assert.equal((await ask("hotels=OTHER%2F*")).status, 403);
+  for (const refused of [
+    "hotels=x",
+    "from=2026-01-01",
+    "from=2026-01-01&to=2027-01-01",
+    "from=2026-02-01&to=2026-01-01",
+    "sum=x",
+  ])
+    assert.equal((await ask(refused)).json()["exception"], "bellhop.http.InvalidParameter", refused);
 });
 
 test("a property's figures are computed again once a quarantined record is released", async () => {

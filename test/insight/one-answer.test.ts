@@ -3,6 +3,8 @@ import { readFile } from "node:fs/promises";
 import { after, before, test } from "node:test";
 import { addDays, daysBetween } from "#contract/dates.ts";
 import { runExport } from "../../src/export/run-export.ts";
+import { keptNights } from "../../src/insight/kept-report.ts";
+import { refreshFigures } from "../../src/insight/property-figures.ts";
 import { GROUPINGS } from "../../src/insight/question.ts";
 import { businessDayOf, lastOfBusinessDay } from "../../src/settings/business-day.ts";
 import { setSetting } from "../../src/settings/change-setting.ts";
@@ -10,7 +12,7 @@ import { mapStatus } from "../../src/settings/status-mapping.ts";
 import { type ExportedRow, foldedRows, rowsOfCsv } from "../export/exported-rows.ts";
 import { type ConsoleSession, logInAsNew } from "../support/console-session.ts";
 import { askInsight, below, type InsightPageText, insightPage } from "../support/insight-fixture.ts";
-import { apply, group, reservation } from "../support/read-fixture.ts";
+import { apply, group, inventory, reservation } from "../support/read-fixture.ts";
 import { startTestService, type TestService } from "../support/service.ts";
 import { temporaryDirectory } from "../support/test-server.ts";
 import { SeededRandom } from "../workload/seeded-random.ts";
@@ -158,6 +160,25 @@ before(async () => {
       "groups",
       groups.map((all) => all[turn] as object),
     );
+  const nights = Array.from({ length: NIGHTS }, (_, night) => night).filter((night) => night % 5 !== 0);
+  for (const years of [1, 0])
+    await apply(
+      service,
+      "inventories",
+      nights.map((night) =>
+        inventory(addDays(TODAY, FIRST + night - years * YEAR_DAYS), hoursAgo(years * 24 * YEAR_DAYS + 400), {
+          ...OF,
+          roomTypeInventories: [
+            {
+              roomTypeCode: "DLX",
+              roomTypeCapacity: 30 + night,
+              roomsSold: 3,
+              roomsNotAvailableMaintenance: night % 3,
+            },
+          ],
+        }),
+      ),
+    );
   const directory = await temporaryDirectory("export");
   const { clientConfig } = service.database;
   await runExport({ clientConfig, pool: service.pool, directory, full: false, format: "parquet" });
@@ -170,6 +191,7 @@ before(async () => {
     join analytics.reservation using (client_code, property_code, reservation_id)`,
   );
   sent = nightsOf(stayNights.filter(({ rooms, room_revenue }) => rooms !== 0 || room_revenue !== null));
+  await refreshFigures(service.pool);
 });
 after(() => service.stop());
 
@@ -228,14 +250,19 @@ const ofItems = (items: readonly Item[], by: By, of: (name: string) => string = 
   );
 
 /** The answer to a question by API, which CSV and the console have too, value by value. */
-async function askAlike(name: string, parameters: object): Promise<InsightPageText> {
-  const asked = given({ ...OF, ...parameters, limit: "10000" }) as Record<string, string>;
+async function askAlike(
+  name: string,
+  parameters: object,
+  of: object = { ...OF, limit: "10000" },
+  inConsole = `insight/${name}`,
+): Promise<InsightPageText> {
+  const asked = given({ ...parameters, ...of }) as Record<string, string>;
   const [page, csv, console] = await Promise.all([
     insightPage(service, name, asked),
     askInsight(service, name, asked, { headers: { accept: "text/csv" } }),
-    session.read<InsightPageText>(`insight/${name}?${new URLSearchParams(asked)}`),
+    session.read<InsightPageText>(`${inConsole}?${new URLSearchParams(asked)}`),
   ]);
-  assert.equal(page.nextCursor, null);
+  assert.equal(page.nextCursor ?? null, null);
   assert.deepEqual(console.items, page.items, `console: ${JSON.stringify(asked)}`);
   const lines = rowsOfCsv(csv.text.replaceAll("\r\n", "\n"));
   const [header = {}] = lines;
@@ -555,6 +582,28 @@ async function askMovements({ from, to, asOf }: Question): Promise<number> {
   return items.length;
 }
 
+const SUMS = ["none", "dayOfWeek", "week", "month", "quarter", "total"];
+
+/** The report has the figures of the books and of movements; that of several hotels, if there is only one, those of its report. */
+async function askReport({ from, to, asOf }: Question): Promise<number> {
+  const sum = random.pick(SUMS);
+  const asked = { from, to, asOf, sum };
+  const { items } = await askAlike("daily-report", asked);
+  const title = titleOf("daily report", asked);
+  const keyOf = ({ stayDate, currency }: Item) => `${stayDate} ${currency}`;
+  const report = new Map(items.map((item) => [keyOf(item), item]));
+  const books = await askAlike("on-the-books", { ...asked, compare: "all" });
+  for (const item of books.items)
+    for (const [name, value] of Object.entries(item))
+      assert.deepEqual(report.get(keyOf(item))?.[name], value, `${title} ${keyOf(item)} ${name}`);
+  const moved = await askAlike("movements", asked);
+  const sumOf = (of: readonly Item[], name: string) =>
+    of.reduce((all, item) => all + Number(item[name] ?? 0), 0);
+  for (const name of ["arrivals", "departures", "stayThroughs", "cancelledRooms", "noShowRooms"])
+    assert.equal(sumOf(items, name), sumOf(moved.items, name), `${title} ${name}`);
+  return items.length;
+}
+
 /** Blocks by night, group and room type: rooms held, picked up and remaining, of groups whose status holds rooms. */
 async function askBlocks({ from, to, asOf }: Question): Promise<number> {
   const { items } = await askAlike("blocks", { from, to, asOf, by: "roomType" });
@@ -606,6 +655,7 @@ test(`API, CSV, console, SQL and export answer ${QUESTIONS} questions alike`, as
     pace: askPace,
     lastYear: askLastYear,
     movements: askMovements,
+    report: askReport,
   };
   const kindCount = Object.keys(kinds).length;
   const cells = Object.fromEntries(Object.keys(kinds).map((kind) => [kind, 0]));
@@ -622,6 +672,33 @@ test(`API, CSV, console, SQL and export answer ${QUESTIONS} questions alike`, as
   }
   for (const [kind, count] of Object.entries(cells))
     assert.ok(count >= QUESTIONS / kindCount, `only ${count} cells of ${kind} were compared`);
+});
+
+test("the report of several hotels has the figures of the report of one, if it is the only one", async () => {
+  const { from } = keptNights(TODAY);
+  for (const sum of SUMS)
+    for (const to of [TODAY, addDays(TODAY, 40)]) {
+      const asked = { from, to, sum };
+      const { items } = await askAlike("daily-report", asked);
+      const { totals } = (await insightPage(service, "daily-report", {
+        ...OF,
+        ...asked,
+      })) as InsightPageText & {
+        totals: Item[];
+      };
+      const of = { hotels: `${OF.clientCode}/${OF.propertyCode}` };
+      const many = (await askAlike("portfolio-report", asked, of, "portfolio-report")) as InsightPageText & {
+        totals: Item[];
+      };
+      const withoutCount = (all: readonly Item[]) =>
+        all.map(({ properties, ...item }) => {
+          assert.equal(properties, 1);
+          return item;
+        });
+      assert.ok(items.length > 0);
+      assert.deepEqual(withoutCount(many.items), items, JSON.stringify(asked));
+      assert.deepEqual(withoutCount(many.totals), totals, JSON.stringify(asked));
+    }
 });
 
 test("the documented SQL has the pickups, last year's figures and movements of the API", async () => {

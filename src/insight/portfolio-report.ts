@@ -1,0 +1,240 @@
+import { type NightRange, type Nights, nightsOf } from "#contract/night-ranges.ts";
+import { type Grants, grantsInclude } from "../identity/grants.ts";
+import { isWithinKeys, type Scope } from "../identity/scope.ts";
+import { namedStatement } from "../platform/db/statement.ts";
+import type { Queryable } from "../platform/db/transaction.ts";
+import { ServiceError } from "../platform/errors/registry.ts";
+import { WorkPauses } from "../platform/runtime/work-pauses.ts";
+import type { Property, PropertyCodes } from "../query/property.ts";
+import { businessDayOf } from "../settings/business-day.ts";
+import { type PropertySettings, settingsOfClients } from "../settings/property-settings.ts";
+import { PICKUPS } from "./compared-books.ts";
+import { matcherOf } from "./console/search.ts";
+import type { ReportItem } from "./daily-report.ts";
+import type { KeptReport, KnownDates } from "./kept-report.ts";
+import type { Sum } from "./periods.ts";
+import { itemOfSum, PeriodSums, type SummedNights } from "./sum-reports.ts";
+
+/** Hotels of one report. */
+export const HOTELS_MAX = 5_000;
+
+const listProperties = namedStatement(
+  "list-properties-of-report",
+  `select property_id as "propertyId", bucket, client_code as "clientCode", property_code as "propertyCode"
+  from bellhop.property
+  where ${isWithinKeys("$1")}
+  order by client_code, property_code
+  limit $2`,
+);
+
+const readReports = namedStatement(
+  "read-kept-reports",
+  `select property_id as "propertyId", report from bellhop.property_figures where property_id = any ($1::integer[])`,
+);
+
+/** What the rows of the report are: nights, periods, or hotels. */
+export type RowsBy = Sum | "none" | "property";
+
+/** A daily report of several hotels. */
+export interface PortfolioReportQuestion {
+  /** The properties that may be read. */
+  readonly within: Pick<Scope, "keys">;
+  /** Only these of them. */
+  readonly hotels?: Grants | undefined;
+  /** Only those whose codes, name or city have all these words. */
+  readonly search?: string | undefined;
+  readonly city?: string | undefined;
+  /** By default the 30 nights from the earliest business day of the hotels. */
+  readonly nights?: Nights | NightRange | undefined;
+  readonly sum?: RowsBy | undefined;
+  /** Leaves out, and names, hotels whose last year is not known for all the nights. */
+  readonly isComparable?: boolean | undefined;
+}
+
+/** Why a hotel is not in the report: no figures yet, figures without all of the nights, or no last year. */
+export type MissingReason = "noFigures" | "nights" | "lastYear";
+
+interface Named extends PropertyCodes {
+  readonly name: string | null;
+}
+
+export interface PortfolioReportItem extends ReportItem, Partial<Named> {
+  /** Hotels that have the row. */
+  readonly properties: number;
+}
+
+export interface PortfolioReport extends Nights {
+  readonly items: readonly PortfolioReportItem[];
+  readonly totals: readonly PortfolioReportItem[];
+  /** Hotels that are added up. */
+  readonly properties: number;
+  readonly missing: readonly (Named & { readonly reason: MissingReason; readonly asOf: string | null })[];
+  /** Hotels that are added up and do not know some of the figures: the sums of these are null. */
+  readonly unknown: readonly (Named & { readonly figures: readonly string[] })[];
+  /** The oldest and the newest instant of the hotels' figures. */
+  readonly oldestAsOf: string | null;
+  readonly newestAsOf: string | null;
+  /** The earliest and the latest business day of the hotels now. */
+  readonly businessDay: string;
+  readonly lastBusinessDay: string;
+}
+
+interface Hotel extends Property, PropertyCodes {
+  readonly settings: PropertySettings;
+}
+
+/** Throws ServiceError `bellhop.insight.TooLarge`. */
+async function findHotels(
+  on: Queryable,
+  { within, hotels, search, city }: PortfolioReportQuestion,
+): Promise<readonly Hotel[]> {
+  const { rows } = await on.query<Property & PropertyCodes>({
+    ...listProperties,
+    values: [within.keys, HOTELS_MAX + 1],
+  });
+  if (rows.length > HOTELS_MAX)
+    throw new ServiceError("bellhop.insight.TooLarge", {
+      message: `A report has at most ${HOTELS_MAX} hotels: send hotels, search or city.`,
+    });
+  const settings = await settingsOfClients(on, [...new Set(rows.map(({ clientCode }) => clientCode))]);
+  const found = rows.flatMap((row): Hotel[] => {
+    const own = settings.get(row.clientCode)?.of(row.propertyCode);
+    return own === undefined ? [] : [{ ...row, settings: own }];
+  });
+  const matches = search === undefined ? () => true : matcherOf(search);
+  return found.filter(
+    ({ settings: { name, city: own }, ...codes }) =>
+      (hotels === undefined || grantsInclude(hotels, codes.clientCode, codes.propertyCode)) &&
+      matches({ ...codes, name, city: own }) &&
+      (city === undefined || city === own),
+  );
+}
+
+/** The business days of hotels at an instant, earliest first. */
+function businessDays(hotels: readonly Hotel[], now: Date): readonly string[] {
+  const days = new Map(
+    hotels.map(({ settings: { timeZone, businessDayEnd } }) => [
+      `${timeZone} ${businessDayEnd}`,
+      { timeZone, businessDayEnd },
+    ]),
+  );
+  const found = [...days.values()].map((businessDay) => businessDayOf(now, businessDay));
+  return found.length === 0 ? [now.toISOString().slice(0, 10)] : found.sort();
+}
+
+const RANGE_STANDARD = "next30";
+
+function nightsFor(asked: PortfolioReportQuestion["nights"], today: string): Nights {
+  return typeof asked === "object" ? asked : nightsOf(asked ?? RANGE_STANDARD, today);
+}
+
+/** Why a hotel's figures cannot be added up; undefined if they can. */
+function reasonOf(
+  report: KeptReport | null | undefined,
+  { from, to }: Nights,
+  isComparable: boolean,
+): MissingReason | undefined {
+  if (report === null || report === undefined) return "noFigures";
+  if (report.from > from || report.to < to) return "nights";
+  return isComparable && !knowsLastYear(report, from) ? "lastYear" : undefined;
+}
+
+const knowsLastYear = ({ lastYearFrom }: KnownDates, from: string) =>
+  lastYearFrom !== null && lastYearFrom <= from;
+
+/** The figures that a hotel does not know. */
+const unknownOf = (report: KeptReport, from: string): string[] => [
+  ...(knowsLastYear(report, from) ? [] : ["lastYear"]),
+  ...PICKUPS.flatMap((days, at) => (report.pickups[at] === true ? [] : [`pickup${days}`])),
+];
+
+const namedOf = ({ clientCode, propertyCode, settings: { name } }: Hotel): Named => ({
+  clientCode,
+  propertyCode,
+  name,
+});
+
+interface Included {
+  readonly hotel: Hotel;
+  readonly report: KeptReport;
+}
+
+/** The sums of groups of hotels. What one of a currency's hotels does not know, the sums of the currency do not. */
+async function addUp<Group>(
+  included: readonly Included[],
+  nights: SummedNights,
+  groupOf: (hotel: Hotel) => Group,
+): Promise<{ readonly group: Group; readonly item: PortfolioReportItem }[]> {
+  const pauses = new WorkPauses();
+  const sums = new PeriodSums<Group>(nights);
+  for (const { hotel, report } of included) {
+    if (pauses.isDue) await pauses.pause();
+    sums.add(report, groupOf(hotel));
+  }
+  const items: { readonly group: Group; readonly item: PortfolioReportItem }[] = [];
+  for (const sum of sums.sums()) {
+    if (pauses.isDue) await pauses.pause();
+    const item = { ...itemOfSum(sum, nights.sum !== undefined), properties: sum.reports };
+    items.push({ group: sum.group, item });
+  }
+  return items;
+}
+
+async function ofAll(included: readonly Included[], nights: SummedNights): Promise<PortfolioReportItem[]> {
+  return (await addUp(included, nights, () => null)).map(({ item }) => item);
+}
+
+/** A row for each hotel and currency. */
+async function byHotel(included: readonly Included[], nights: Nights): Promise<PortfolioReportItem[]> {
+  const rows = await addUp(included, { ...nights, sum: "total" }, (hotel) => hotel);
+  return rows.map(({ group, item }) => ({ ...namedOf(group), ...item }));
+}
+
+function itemsBy(rows: RowsBy, included: readonly Included[], nights: Nights) {
+  if (rows === "property") return byHotel(included, nights);
+  return ofAll(included, { ...nights, sum: rows === "none" ? undefined : rows });
+}
+
+/**
+ * The daily report of several hotels, added up from the figures that are kept of each (`refreshFigures`), with the definitions of the
+ * report of one. Hotels whose figures are missing are named and not added up.
+ */
+export async function buildPortfolioReport(
+  on: Queryable,
+  question: PortfolioReportQuestion,
+): Promise<PortfolioReport> {
+  const { sum = "none", isComparable = false } = question;
+  const hotels = await findHotels(on, question);
+  const days = businessDays(hotels, new Date());
+  const [businessDay = "", lastBusinessDay = ""] = [days[0], days.at(-1)];
+  const nights = nightsFor(question.nights, businessDay);
+  const { rows } = await on.query<{ propertyId: number; report: KeptReport | null }>({
+    ...readReports,
+    values: [hotels.map(({ propertyId }) => propertyId)],
+  });
+  const reports = new Map(rows.map(({ propertyId, report }) => [propertyId, report]));
+  const missing: PortfolioReport["missing"][number][] = [];
+  const included: Included[] = [];
+  for (const hotel of hotels) {
+    const report = reports.get(hotel.propertyId) ?? null;
+    const reason = reasonOf(report, nights, isComparable);
+    if (report !== null && reason === undefined) included.push({ hotel, report });
+    else missing.push({ ...namedOf(hotel), reason: reason ?? "noFigures", asOf: report?.asOf ?? null });
+  }
+  const instants = included.map(({ report: { asOf } }) => asOf).sort();
+  return {
+    ...nights,
+    items: await itemsBy(sum, included, nights),
+    totals: await ofAll(included, { ...nights, sum: "total" }),
+    properties: included.length,
+    missing,
+    unknown: included.flatMap(({ hotel, report }) => {
+      const figures = unknownOf(report, nights.from);
+      return figures.length === 0 ? [] : [{ ...namedOf(hotel), figures }];
+    }),
+    oldestAsOf: instants[0] ?? null,
+    newestAsOf: instants.at(-1) ?? null,
+    businessDay,
+    lastBusinessDay,
+  };
+}
