@@ -92,7 +92,10 @@ export function table(
 ): string[] {
   if (rows.length === 0 && empty !== undefined) return [empty];
   const all = [headings, ...rows].map((row) => row.map(printable));
-  const widths = headings.map((_, column) => Math.max(...all.map((row) => row[column]?.length ?? 0)));
+  // A function takes fewer arguments than a table may have rows.
+  const widths = headings.map((_, column) =>
+    all.reduce((widest, row) => Math.max(widest, row[column]?.length ?? 0), 0),
+  );
   return all.map((row) =>
     row
       .map((cell, column) => cell.padEnd(widths[column] ?? 0))

@@ -3,6 +3,7 @@ import type pg from "pg";
 import { announceGate, closeGate } from "../platform/db/coordination.ts";
 import { sqlState } from "../platform/db/database-errors.ts";
 import { placeByBucket, placementOf, reachAllBuckets } from "../platform/db/dialect.ts";
+import { namedStatement } from "../platform/db/statement.ts";
 import {
   attachWindow,
   createWindowTable,
@@ -104,6 +105,39 @@ async function tryOnce(
   }
 }
 
+/** Longer than any answer takes. */
+const READERS_MS_MAX = 15_000;
+const READERS_POLL_MS = 50;
+
+const readNextTransaction = namedStatement(
+  "read-next-transaction",
+  "select pg_snapshot_xmax(pg_current_snapshot())::xid::text as next",
+);
+/** Whether a session of this role reads from a snapshot in which transactions before $1 may be in progress. */
+const findEarlierReaders = namedStatement(
+  "find-earlier-readers",
+  `select exists (
+    select from pg_stat_activity
+    where datname = current_database() and usename = current_user and pid <> pg_backend_pid()
+      and age(backend_xmin) > age($1::xid)
+  ) as found`,
+);
+
+/**
+ * Waits for answers that began before the copy was complete: in their snapshot the successor lacks rows, and they would find it in place of
+ * the window. Blocks nobody; gives up after READERS_MS_MAX.
+ */
+async function untilReadersSee(copying: pg.ClientBase): Promise<void> {
+  const { rows } = await copying.query<{ next: string }>(readNextTransaction);
+  const until = performance.now() + READERS_MS_MAX;
+  while (performance.now() < until) {
+    const asked = { ...findEarlierReaders, values: [rows[0]?.next] };
+    const earlier = await copying.query<{ found: boolean }>(asked);
+    if (earlier.rows[0]?.found !== true) return;
+    await delay(READERS_POLL_MS);
+  }
+}
+
 /** The two sessions of a run; only the second one blocks others. */
 export interface RetentionSessions {
   readonly copying: pg.ClientBase;
@@ -195,7 +229,10 @@ export async function expireWindow(
     const { rows, keptRows, mayVanish, isComplete, complete } = await fill(filled);
     await writeMark(copying, of, filled, mark);
     const successor = mayVanish && keptRows === 0 ? undefined : filled;
-    if (successor !== undefined) await constrain(copying, of, window, successor);
+    if (successor !== undefined) {
+      await constrain(copying, of, window, successor);
+      await untilReadersSee(copying);
+    }
     let lockMs = 0;
     mayBeInPlace = true;
     const heldUp = await atGate(

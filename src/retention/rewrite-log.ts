@@ -100,7 +100,7 @@ export async function searchLog<Found>(
       if (read.length === 0) break;
       for (const { part } of read) {
         const scanned = await scanPart(part);
-        found.push(...find(scanned));
+        for (const one of find(scanned)) found.push(one);
         positions.set(logWriterId, part.requestId);
         sinceTurn += scanned.records.reduce((bytes, record) => bytes + record.bytes.length, 0);
         if (sinceTurn < TURN_BYTES) continue;

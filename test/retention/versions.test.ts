@@ -23,6 +23,9 @@ const RESERVATIONS =
   VERSION_WINDOWS.find(({ table }) => table === "reservation_version") ??
   assert.fail("They have no windows.");
 
+const ANALYSTS =
+  "select reservation_id, channel, source_time from analytics.reservation order by reservation_id";
+
 describe("retention of versions", () => {
   let bench: ApplyBench;
   before(async () => {
@@ -55,10 +58,7 @@ describe("retention of versions", () => {
       )
     ).map(({ minutes }) => minutes);
   /** What analysts see of current state. */
-  const analysts = () =>
-    bench.rows(
-      "select reservation_id, channel, source_time from analytics.reservation order by reservation_id",
-    );
+  const analysts = () => bench.rows(ANALYSTS);
   let digestBefore: Awaited<ReturnType<typeof runReplay>>["live"];
   let seenBefore: unknown[];
 
@@ -83,10 +83,25 @@ describe("retention of versions", () => {
     [digestBefore, seenBefore] = [report.live, await analysts()];
   });
 
-  test("expired versions are deleted; current ones, their facts, and those of remaining versions stay", async () => {
+  test("expired versions are deleted; current ones, their facts, and those of remaining versions stay, also for who began to read before", async () => {
     const of = { clientCode: "ACME", kind: "versions", resource: undefined } as const;
     await setTerm(bench.database.pool, of, 13 * MINUTE_MS);
-    const { expired } = await run();
+    const reader = await bench.database.pool.connect();
+    await reader.query("begin isolation level repeatable read");
+    await reader.query("select from bellhop.property");
+    const running = run();
+    const isWaiting = async () => {
+      const asked = await bench.rows(
+        "select from pg_stat_activity where application_name like '%retention%' and query like '%backend_xmin%'",
+      );
+      return asked.length > 0;
+    };
+    await Promise.race([running, until(isWaiting, WAIT_MS)]);
+    const seen = await reader.query(ANALYSTS);
+    await reader.query("commit");
+    reader.release();
+    const { expired } = await running;
+    assert.deepEqual(seen.rows, seenBefore);
     assert.ok(expired.length > 0);
     assert.ok(
       expired.every(({ replaced }) => replaced !== null),
