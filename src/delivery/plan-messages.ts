@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type pg from "pg";
-import { Scope } from "../identity/scope.ts";
+import { isWithinKeys, Scope } from "../identity/scope.ts";
 import type { PortfolioItem } from "../insight/console/answers.ts";
 import { answerPortfolio } from "../insight/console/portfolio.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
@@ -23,11 +23,29 @@ const READ_OPEN = namedStatement(
   where alert.subscription_id = any ($1::uuid[]) and alert.ended_at is null`,
 );
 
+/** Client codes within $1 (`Scope.keys`), those with the fewest properties first. */
+const COUNT_PROPERTIES = namedStatement(
+  "count-properties-of-codes",
+  `select client_code as "clientCode", count(*)::integer as properties from bellhop.property as property
+  where ${isWithinKeys("$1")} group by client_code order by properties, client_code`,
+);
+
 /** One node plans at a time: an older view of the portfolio must not end what a newer one began. */
 const PLANNING_LOCK = 7_302_051;
 /** The range of the console's portfolio, so that an alert and that page agree. */
 const ALERT_NIGHTS = 30;
+const EVERY_PROPERTY = {
+  search: undefined,
+  city: undefined,
+  attention: undefined,
+  sort: "name",
+  isDescending: false,
+} as const;
+/** Properties of one answer of the portfolio, and how many are asked for: 100,000 properties. */
 const PORTFOLIO_MAX = 5_000;
+const PORTFOLIOS_MAX = 20;
+/** Reading the portfolio takes seconds, in which the transaction is idle. */
+const IDLE_MS_MAX = 120_000;
 /** While so many messages of a subscription wait, its conditions are not compared, so that none is lost. */
 const WAITING_MAX = 20;
 /** Further ones begin with the next comparison. */
@@ -42,6 +60,7 @@ export function planMessages(pool: pg.Pool, now = new Date()): Promise<number> {
       PLANNING_LOCK,
     ]);
     if (lock.rows[0]?.taken !== true) return 0;
+    await client.query(`set local idle_in_transaction_session_timeout = ${IDLE_MS_MAX}`);
     const active = (await listSubscriptions(client)).filter(isActive);
     const byKind = Map.groupBy(active, ({ kind }) => kind);
     const reports = await planReports(client, byKind.get("report") ?? [], now);
@@ -89,27 +108,41 @@ async function planAlerts(
   return queued;
 }
 
-/** The properties of all subscriptions, each read once. */
+/** Client codes in groups that have at most PORTFOLIO_MAX properties together, or are one. */
+function groupsOf(
+  counted: readonly { readonly clientCode: string; readonly properties: number }[],
+): string[][] {
+  const groups: string[][] = [];
+  let room = 0;
+  for (const { clientCode, properties } of counted) {
+    if (properties > room) {
+      groups.push([]);
+      room = PORTFOLIO_MAX;
+    }
+    groups.at(-1)?.push(clientCode);
+    room -= properties;
+  }
+  return groups;
+}
+
+/** The properties of all subscriptions, each read once; large client codes last, so that none displaces the properties of others. */
 async function readPortfolioOf(
   pool: pg.Pool,
   subscriptions: readonly Subscription[],
 ): Promise<readonly PortfolioItem[]> {
-  const grants = new Set(subscriptions.flatMap((one) => one.grants));
-  const { items } = await answerPortfolio(
-    pool,
-    {
-      within: new Scope([...grants]),
-      nights: ALERT_NIGHTS,
-      search: undefined,
-      city: undefined,
-      attention: undefined,
-      sort: "name",
-      isDescending: false,
-    },
-    0,
-    PORTFOLIO_MAX,
-  );
-  return items;
+  const within = new Scope([...new Set(subscriptions.flatMap((one) => one.grants))]);
+  const { rows } = await pool.query<{ clientCode: string; properties: number }>({
+    ...COUNT_PROPERTIES,
+    values: [within.keys],
+  });
+  const all: PortfolioItem[] = [];
+  for (const clientCodes of groupsOf(rows).slice(0, PORTFOLIOS_MAX)) {
+    const question = { within, clientCodes, nights: ALERT_NIGHTS, ...EVERY_PROPERTY } as const;
+    const { items } = await answerPortfolio(pool, question, 0, PORTFOLIO_MAX);
+    // Alerts do not use the nights, which are the most of an item.
+    for (const item of items) all.push({ ...item, rooms: null, roomsLastYear: null });
+  }
+  return all;
 }
 
 /** Returns the number of queued messages. Changes join a message that no node has tried to send. */

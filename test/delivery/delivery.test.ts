@@ -251,6 +251,25 @@ test("an alert is sent when its condition begins and when it ended, each once, a
   await setSetting(service.pool, cadence, "24");
 });
 
+test("a client code with thousands of properties does not displace the alerts of others", async () => {
+  await service.pool.query(
+    `insert into bellhop.property (client_code, property_code, bucket, created_by)
+    select 'AAAA', 'P' || n, 0, 'c1' from generate_series(1, 5001) as n`,
+  );
+  const cadence = { ...LISBON, name: "cadence.inventories" };
+  await setSetting(service.pool, cadence, "0.001");
+  try {
+    await addOperator(service, "gina", ["*/*"]);
+    await subscribe(service, "gina", { kind: "alerts", conditions: ["silent"] });
+    await planMessages(service.pool);
+    const [began] = await untilReceived("gina", 1);
+    assert.match(began?.text("text/plain") ?? "", /Silent feed/);
+  } finally {
+    await setSetting(service.pool, cadence, "24");
+    await service.pool.query("delete from bellhop.property where client_code = 'AAAA'");
+  }
+});
+
 const opened: { close(): unknown }[] = [];
 
 const serve: typeof startMailServer = async (...given) => {

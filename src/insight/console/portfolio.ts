@@ -36,7 +36,8 @@ import { matcherOf } from "./search.ts";
 const PROPERTIES_MAX = 5_000;
 
 /**
- * The first $3 properties within $1 (`Scope.keys`) by code, with their stored figures for $2 nights. Plan: an index scan of the unique key.
+ * The first $3 properties within $1 (`Scope.keys`) and of the client codes $4 (null: all) by code, with their stored figures for $2 nights.
+ * Plan: an index scan of the unique key.
  */
 const readPortfolio = namedStatement(
   "read-portfolio",
@@ -47,7 +48,7 @@ const readPortfolio = namedStatement(
     figures ->> 'lastYearKnownFrom' as "lastYearKnownFrom"
   from bellhop.property as property
   left join bellhop.property_figures using (property_id)
-  where ${isWithinKeys("$1")}
+  where ${isWithinKeys("$1")} and ($4::text[] is null or client_code = any ($4))
   order by client_code, property_code
   limit $3`,
 );
@@ -67,6 +68,8 @@ interface PortfolioRow extends Property, PropertyCodes {
 
 export interface PortfolioQuestion {
   readonly within: Scope;
+  /** Omitted: all. */
+  readonly clientCodes?: readonly string[];
   readonly nights: PortfolioNights;
   readonly search: string | undefined;
   readonly city: string | undefined;
@@ -307,10 +310,10 @@ export async function answerPortfolio(
   start: number,
   limit: number,
 ): Promise<PortfolioAnswer & { readonly next: number | null }> {
-  const { within, nights } = question;
+  const { within, clientCodes = null, nights } = question;
   const { rows } = await pool.query<PortfolioRow>({
     ...readPortfolio,
-    values: [within.keys, String(nights), PROPERTIES_MAX + 1],
+    values: [within.keys, String(nights), PROPERTIES_MAX + 1, clientCodes],
   });
   const properties = rows.slice(0, PROPERTIES_MAX);
   const [quarantined, glances] = await Promise.all([
