@@ -41,8 +41,9 @@ const BASE = "/api/public/v1/backfills";
 /** Any of these scopes allows a change; opening a backfill requires those of all its resources. */
 const WRITE_SCOPES = RESOURCES.map(writeScopeOf);
 const READ_SCOPES = ["read", ...WRITE_SCOPES] as const;
-/** Every 100 records that a query reads from the log cost one request, as for a batch. */
+/** Every so many records or bytes that a query reads from the log cost one request, as for a batch. */
 const RECORDS_PER_REQUEST = 100;
+const BYTES_PER_REQUEST = 262_144;
 
 /** What the routes of backfills work with, created once per thread. */
 export interface BackfillContext extends ReadContext, FormContext {
@@ -73,17 +74,19 @@ async function find(asked: AskedOne): Promise<Backfill> {
 function inTurn<Answer>(
   asked: AskedAny,
   backfill: Backfill,
-  read: (pool: pg.Pool, countRead: CountRead) => Promise<Answer>,
+  readIn: (pool: pg.Pool, countRead: CountRead) => Promise<Answer>,
 ): Promise<Answer> {
   const { context, request, reply, principal, clientId } = asked;
   const { questions, querySemaphores, backfillSemaphore, rateLimiter, nodes } = context;
   const { requestRate, requestBurst } = principal;
-  let uncharged = 0;
+  const read = { records: 0, bytes: 0, charged: 0 };
   // In addition to the request itself.
-  const countRead = (records: number) => {
-    uncharged += records;
-    const more = Math.floor(uncharged / RECORDS_PER_REQUEST);
-    uncharged %= RECORDS_PER_REQUEST;
+  const countRead = (records: number, bytes: number) => {
+    read.records += records;
+    read.bytes += bytes;
+    const all = Math.max(read.records / RECORDS_PER_REQUEST, read.bytes / BYTES_PER_REQUEST);
+    const more = Math.floor(all) - read.charged;
+    read.charged += more;
     if (more > 0) rateLimiter.charge(clientId, more, requestRate, requestBurst, nodes("read"));
   };
   const reading = readingFor(reply.raw);
@@ -91,7 +94,7 @@ function inTurn<Answer>(
     // The turn may have taken long.
     if ((await authorizeAgain(context, request)) !== principal)
       await requireRead(context, asked.principal, backfill.manifest);
-    return readFor(reading, () => read(questions, countRead));
+    return readFor(reading, () => readIn(questions, countRead));
   };
   // One slot shared by all clients; each may have only one query waiting here.
   return querySemaphores.run(clientId, () => backfillSemaphore.run("", reads, reading), reading);

@@ -18,7 +18,7 @@ import { loadRecords } from "../query/load-records.ts";
 import { readForEachResource } from "../query/version-statement.ts";
 import { type Backfill, DAYS_MAX, daysIn, type ManifestResource } from "./backfill.ts";
 import type { BackfillGap } from "./console-answers.ts";
-import { type ResourceTally, UP_TO_NOW } from "./tally.ts";
+import { type CountRead, type ResourceTally, UP_TO_NOW } from "./tally.ts";
 
 /**
  * At most $6 dates from $3 to $4, after $5, without inventory of property $2 in bucket $1, in order. An inventory's key is its date, so
@@ -60,6 +60,7 @@ export interface GapsAsked {
   readonly backfill: Backfill;
   readonly propertyId: number | null;
   readonly upTo: string;
+  readonly countRead: CountRead;
 }
 
 /** Dates of a manifest without inventory of the property, from any client. */
@@ -190,6 +191,7 @@ interface FailedAsked {
   readonly propertyId: number | null;
   readonly resource: Resource;
   readonly upTo: string;
+  readonly countRead: CountRead;
 }
 
 type FailedRow = Omit<FailedRecord, "mended">;
@@ -232,13 +234,18 @@ export async function readFailedRecords(
 }
 
 /** Reads the keys of rejected records from the log; they may be any JSON. */
-async function withKeys(client: Queryable, { backfill, resource }: FailedAsked, rows: readonly FailedRow[]) {
+async function withKeys(
+  client: Queryable,
+  { backfill, resource, countRead }: FailedAsked,
+  rows: readonly FailedRow[],
+) {
   const { bucket } = backfill;
   const rejected = rows.filter(({ outcome }) => outcome === "rejected");
   const pointers = rejected.map(({ requestId, index }) => ({ bucket, requestId, index }));
   const keys = new Map<FailedRow | undefined, string | null>();
   const pauses = new WorkPauses();
   for await (const bytes of loadRecords(client, pointers)) {
+    countRead(1, bytes.length);
     if (pauses.isDue) await pauses.pause();
     keys.set(rejected[keys.size], identityOf(resource, bytes).key);
   }

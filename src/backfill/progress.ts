@@ -62,7 +62,7 @@ export async function queryContextOf(
 ): Promise<BackfillQueryContext> {
   const { clientCode, propertyCode } = backfill.manifest;
   const property = await findProperty(client, clientCode, propertyCode);
-  const asked = { backfill, propertyId: property?.propertyId ?? null, upTo };
+  const asked = { backfill, propertyId: property?.propertyId ?? null, upTo, countRead };
   const tally = stated ?? (await tallyOf(client, backfill, asked.propertyId, upTo, countRead));
   return { client, asked, tally };
 }

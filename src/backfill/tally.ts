@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import { readRecord } from "#contract/read-record.ts";
 import { letterOf, type Resource } from "#contract/resource.ts";
 import { BodyLayout } from "../ingest/log/body-layout.ts";
@@ -28,20 +29,34 @@ interface KeysAsked {
   readonly resource: Resource;
 }
 
-/** Called with the number of records read from the log, as they are read: the cost of a query. */
-export type CountRead = (records: number) => void;
+/** Called with the number of records read from the log and their bytes, as they are read: the cost of a query. */
+export type CountRead = (records: number, bytes: number) => void;
 
-/** The keys of applied records without a version, because an equal record came first; read from the log. */
+const ID_BYTES = 16;
+/** Of SHA-256: two of a hundred million keys are equal with a probability below 0.1%. */
+const KEY_BYTES = 8;
+
+/** The ids of requests, of which there may be millions. */
+function* idsOf(requestIds: Buffer): Generator<string[]> {
+  for (let from = 0; from < requestIds.length; from += REQUESTS_AT_ONCE * ID_BYTES) {
+    const some = requestIds.subarray(from, from + REQUESTS_AT_ONCE * ID_BYTES);
+    yield Array.from({ length: some.length / ID_BYTES }, (_, at) =>
+      some.toString("hex", at * ID_BYTES, (at + 1) * ID_BYTES),
+    );
+  }
+}
+
+/** The hashed keys of applied records without a version, because an equal record came first; read from the log. */
 async function keysOfCopies(
   client: Queryable,
   { bucket, propertyId, upTo, resource }: KeysAsked,
-  requestIds: readonly string[],
+  requestIds: Buffer,
   countRead: CountRead,
-): Promise<ReadonlySet<string>> {
-  const keys = new Set<string>();
+): Promise<Buffer> {
+  const found: Buffer[] = [];
   let sinceTurn = 0;
-  for (let at = 0; at < requestIds.length; at += REQUESTS_AT_ONCE) {
-    const values = [bucket, propertyId, upTo, requestIds.slice(at, at + REQUESTS_AT_ONCE)];
+  for (const some of idsOf(requestIds)) {
+    const values = [bucket, propertyId, upTo, some];
     const { rows } = await client.query<{ requestId: string; layout: Buffer; known: number[] }>({
       ...FIND_COPIES[letterOf(resource)],
       values,
@@ -52,32 +67,39 @@ async function keysOfCopies(
       const versions = new Set(known);
       return indexes.filter((index) => !versions.has(index)).map((index) => ({ bucket, requestId, index }));
     });
-    countRead(copies.length);
+    const keys = Buffer.allocUnsafeSlow(KEY_BYTES * copies.length);
+    let length = 0;
+    countRead(copies.length, 0);
     for await (const bytes of loadRecords(client, copies)) {
       // A record deleted by retention is not counted: an open backfill lacks it.
-      if (!isNoLongerKept(bytes)) keys.add(readRecord(resource, bytes).key);
+      if (!isNoLongerKept(bytes))
+        length += hash("sha256", readRecord(resource, bytes).key, "buffer").copy(keys, length, 0, KEY_BYTES);
+      countRead(0, bytes.length);
       sinceTurn += bytes.length;
       if (sinceTurn < TURN_BYTES) continue;
       sinceTurn = 0;
       await new Promise((resume) => setImmediate(resume));
     }
+    found.push(keys.subarray(0, length));
   }
-  return keys;
+  return Buffer.concat(found);
 }
+
+const NOTHING = Buffer.alloc(0);
 
 /** Usually every record has a version; only the keys of copies are read from the log. */
 async function countDistinct(client: Queryable, asked: KeysAsked, countRead: CountRead): Promise<number> {
   const { backfillId, bucket, propertyId, upTo, resource } = asked;
   const letter = letterOf(resource);
-  const count = async (copies: readonly string[]) => {
+  const count = async (copies: Buffer) => {
     const values = [bucket, backfillId, propertyId, upTo, letter, copies];
     const counted = { ...COUNT_KEYS[letter], values };
-    const { rows } = await client.query<{ keys: number; incomplete: string[] }>(counted);
-    return rows[0] ?? { keys: 0, incomplete: [] };
+    const { rows } = await client.query<{ keys: number; incomplete: Buffer }>(counted);
+    return rows[0] ?? { keys: 0, incomplete: NOTHING };
   };
-  const { keys, incomplete } = await count([]);
+  const { keys, incomplete } = await count(NOTHING);
   if (incomplete.length === 0) return keys;
-  return (await count([...(await keysOfCopies(client, asked, incomplete, countRead))])).keys;
+  return (await count(await keysOfCopies(client, asked, incomplete, countRead))).keys;
 }
 
 /** Includes everything received so far. */

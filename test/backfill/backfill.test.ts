@@ -15,9 +15,10 @@ import {
   isReproduced,
 } from "../../src/backfill/close-backfill.ts";
 import { readFailedRecords } from "../../src/backfill/gaps.ts";
-import { UP_TO_NOW } from "../../src/backfill/tally.ts";
+import { tallyOf, UP_TO_NOW } from "../../src/backfill/tally.ts";
 import { updateClient } from "../../src/identity/client-admin.ts";
 import { bucketOf } from "../../src/ingest/log/part-name.ts";
+import { findProperty } from "../../src/query/property.ts";
 import { setTerm } from "../../src/retention/cli.ts";
 import { runRetention } from "../../src/retention/run-retention.ts";
 import {
@@ -374,9 +375,15 @@ describe("a batch that its backfill does not include", () => {
       if (name?.startsWith("read-failed-records")) asked.push((values[1] as string[]).length);
     });
     const backfill = await requireBackfill(pool, own, client.clientId);
-    const of = { backfill, propertyId: null, resource: "reservations", upTo: UP_TO_NOW } as const;
+    const read = { records: 0, bytes: 0 };
+    const countRead = (records: number, bytes: number) => {
+      read.records += records;
+      read.bytes += bytes;
+    };
+    const of = { backfill, propertyId: null, resource: "reservations", upTo: UP_TO_NOW, countRead } as const;
     assert.equal((await readFailedRecords(counted, of, null, 6)).length, 6);
     assert.deepEqual(asked, [2]);
+    assert.deepEqual(read, { records: 6, bytes: 6 * JSON.stringify(bad[0]).length });
   });
 
   test("concurrent closing and abandoning: one takes effect, and both answer accordingly", async () => {
@@ -585,6 +592,48 @@ test("the reads of one client wait for each other, and hold one connection", asy
   } finally {
     holder.release(true);
   }
+});
+
+test("of the copies of a backfill eight bytes each are kept while they are counted", async () => {
+  const { pool, client } = service;
+  const propertyCode = "COPIES";
+  const stays = (from: number, to: number) =>
+    Array.from({ length: to - from }, (_, n) => reservation(`Zürich ${from + n}`, T1, { propertyCode }));
+  const own = await open(service, propertyCode, [
+    { resource: "reservations", from: "2026-01-01", to: "2026-01-31" },
+  ]);
+  await apply(service, "reservations", stays(0, 40));
+  const headers = { "backfill-id": own };
+  await apply(service, "reservations", stays(10, 30), { headers });
+  await apply(service, "reservations", stays(35, 45), { headers });
+  // Five are versions of this backfill, ten copies of copies.
+  await apply(service, "reservations", stays(20, 42), { headers });
+  const given: unknown[] = [];
+  const watched = watchedPool(pool, ({ name, values = [] }) => {
+    if (name?.startsWith("count-keys")) given.push(values[5]);
+  });
+  const backfill = await requireBackfill(pool, own, client.clientId);
+  const property = await findProperty(pool, "ACME", propertyCode);
+  const read = { records: 0, bytes: 0 };
+  const [tally] = await tallyOf(
+    watched,
+    backfill,
+    property?.propertyId ?? null,
+    UP_TO_NOW,
+    (records, bytes) => {
+      read.records += records;
+      read.bytes += bytes;
+    },
+  );
+  assert.equal(tally?.distinctRecords, 35);
+  // The last batch has two of the five.
+  const copies = 20 + 5 + 22;
+  assert.deepEqual(
+    given.map((keys) => Buffer.isBuffer(keys) && keys.length),
+    [0, 8 * copies],
+  );
+  assert.equal(read.records, copies);
+  assert.ok(read.bytes > 100 * copies);
 });
 
 test("a record released after the statement does not change it", async () => {

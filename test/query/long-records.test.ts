@@ -51,7 +51,8 @@ test("the records of a request are listed in turns, whatever their length", asyn
 test("the failed records of a backfill are listed in turns, whatever their length", async () => {
   const backfill = { backfillId, bucket: bucketOf("ACME", "LIS01") };
   const upTo = "ffffffff-ffff-ffff-ffff-ffffffffffff";
-  const asked = { backfill, propertyId: null, resource: "reservations", upTo } as const;
+  const countRead = () => undefined;
+  const asked = { backfill, propertyId: null, resource: "reservations", upTo, countRead } as const;
   let failed: readonly object[] = [];
   const longest = await longestTurn(async () => {
     failed = await readFailedRecords(service.pool, asked, null, RECORDS);

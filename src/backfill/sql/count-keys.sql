@@ -1,6 +1,7 @@
 -- The number of distinct records of resource $5 that backfill $2 in bucket $1 added as versions of property $3, with requests up to $4. A
--- version belongs to the first of equal copies. `incomplete`: the requests with more records applied than versions; the keys of their
--- copies, read from the log, are $6. Records quarantined as of $4 are not counted.
+-- version belongs to the first of equal copies. `incomplete`: the ids of the requests with more records applied than versions, 16 bytes each;
+-- the keys of their copies, read from the log, are $6, as the first 8 bytes of SHA-256 each, because there may be millions. Records
+-- quarantined as of $4 are not counted.
 with batch as materialized (
   select log.request_id, length(outcome.outcomes) - (
       select count(*) from bellhop.quarantine
@@ -19,9 +20,15 @@ brought as materialized (
     and {parts/not-quarantined of $4}
 )
 select
-  (select count(*) from (select key from brought union select key from unnest($6::text[]) as copy (key)) as known)::integer as keys,
   (
-    select coalesce(array_agg(batch.request_id::text order by batch.request_id), '{}')
+    select count(*) from (
+      select substring(sha256(convert_to(key, 'UTF8')) for 8) from (select distinct key from brought) as brought
+      union
+      select substring($6::bytea from 8 * place + 1 for 8) from generate_series(0, length($6::bytea) / 8 - 1) as copy (place)
+    ) as known
+  )::integer as keys,
+  (
+    select coalesce(string_agg(uuid_send(batch.request_id), ''::bytea order by batch.request_id), '')
     from batch
     left join (select request_id, count(*) as versions from brought group by request_id) as has using (request_id)
     where batch.applied > coalesce(has.versions, 0)
