@@ -54,6 +54,20 @@ export function composeVariants(
   };
 }
 
+/** A statement for each clock, which has its grouping as a parameter where it reads `{unit-by of $n}`. */
+export function composeClocks(
+  url: URL,
+  texts: Texts = {},
+): (on: pg.ClientBase, clock: Clock) => Promise<Statement> {
+  const [, ...groupings] = Object.entries(UNITS);
+  const columns = groupings.map(([by, column]) => `when '${by}' then ${column}`).join(" ");
+  const variant = composeVariants(url, {
+    ...texts,
+    "unit-by": (parameter) => `case ${parameter}::text ${columns} end`,
+  });
+  return (on, clock) => variant(on, "none", clock);
+}
+
 /** A hash table may take this multiple of work_mem (64 MB on the embedded server) before it spills to disk. */
 const HASH_MEMORY = 8;
 
@@ -79,6 +93,18 @@ export async function readUnnamed<Row extends pg.QueryResultRow>(
   values: readonly unknown[],
 ): Promise<Row[]> {
   return (await on.query<Row>({ text, values: [...values] })).rows;
+}
+
+/**
+ * Runs a statement within `whileSumming` by a plan for any dates, which the session keeps: for few statements, as a plan has a megabyte, and
+ * where it is the same for all dates.
+ */
+export async function readPrepared<Row extends pg.QueryResultRow>(
+  on: Queryable,
+  statement: Statement,
+  values: readonly unknown[],
+): Promise<Row[]> {
+  return (await on.query<Row>({ ...statement, values: [...values] })).rows;
 }
 
 /** Runs one statement that sums ledger entries: see `whileSumming`. */

@@ -1,4 +1,4 @@
--- Pickup of each night from $3 to $4 after $5 and up to $6, by grouping, currency and cause, in the statuses $7 ($15 are not on the books: of
+-- Pickup of each night from $3 to $4 after $5 and up to $6, by grouping $19, currency and cause, in the statuses $7 ($15 are not on the books: of
 -- these, fees): at most $9 rows after ($10 … $14). Compares the two states of each reservation, or of each share as a whole: more rooms on a
 -- night in a group are booked, fewer are cancelled. On a night on which a reservation shares its room at either instant, it counts with its
 -- share at both, so starting to share a room is no booking. $16 to $18: shares that a member links, by night, and what they are compared as.
@@ -16,7 +16,7 @@ shared_entry as materialized (
 ),
 reported as (
   select
-    dimension, {unit} as unit, coalesce(currency_code, $8) as currency, cause, (status = any ($7::text[])) is true as deducts,
+    dimension, {unit-by of $19} as unit, coalesce(currency_code, $8) as currency, cause, (status = any ($7::text[])) is true as deducts,
     (status = any ($15::text[])) is true as is_off
   from bellhop_state.night_dimension
   where bucket = $1 and property_id = $2 and status = any ($7::text[] || $15::text[])
