@@ -7,7 +7,7 @@ import * as field from "./fields.ts";
 import { isKnownAt, type KnownNights, readKnown } from "./known-nights.ts";
 import { comparePositions } from "./paging.ts";
 import type { QueryContext } from "./query-context.ts";
-import type { NightWindow, StayQuestion } from "./question.ts";
+import { type NightWindow, QuestionTooLarge, type StayQuestion } from "./question.ts";
 
 /** What the books can be compared with. */
 export const COMPARISONS = ["none", "lastYear", "pickup", "all"] as const;
@@ -122,14 +122,14 @@ export async function comparisonOf(
 /** Items by place, all of the first `wanted` places. */
 type Series<Of> = ReadonlyMap<string, Of>;
 
-/** Currencies that one night and group may have: its items before the start are read again. */
+/** Currencies that one night and group may have before a page: its items before the start are read again, and more would take the place of the page's. */
 const CURRENCIES_MAX = 200;
 
 /** Before all items of a position's night and group: rows without a currency may have joined one that the page before answered. */
 const groupOf = (position: Position | null, by: (date: string) => string): Position | null =>
   position === null ? null : [by(String(position[0])), position[1] ?? 1, position[2] ?? "", 0, ""];
 
-/** A window's books beside what they are compared with: the first `wanted` items of all, in order. */
+/** A window's books beside what they are compared with: the first `wanted` items of all, in order. Throws QuestionTooLarge. */
 export async function compareBooks<Of extends Item>(
   source: BooksSource<Of>,
   context: ComparisonContext,
@@ -183,6 +183,10 @@ export async function compareBooks<Of extends Item>(
   const sorted = await pauses.sorted([...places], ([, one], [, other]) =>
     comparePositions(source.positionOf(one), source.positionOf(other)),
   );
+  const [, behind] = sorted[CURRENCIES_MAX] ?? [];
+  const hasManyBehind =
+    start !== null && behind !== undefined && comparePositions(source.positionOf(behind), start) <= 0;
+  if (hasManyBehind && sorted.length >= count) throw new QuestionTooLarge(window);
   const compared: Of[] = [];
   for (const [key, item] of sorted.slice(0, count)) {
     if (pauses.isDue) await pauses.pause();

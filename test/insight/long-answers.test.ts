@@ -109,3 +109,30 @@ test("books of 60,000 items are added up in turns", async () => {
   assert.equal(sums.length, 1_200);
   assert.ok(longest < TURN_MS_MAX, `${longest} ms`);
 });
+
+test("a page behind more currencies of a night than are read again is refused, and not cut", async () => {
+  const items = Array.from({ length: 400 }, (_, at) => {
+    return { stayDate: NIGHT, currency: `C${100 + at}`, rooms: 1, roomRevenue: "1.00" };
+  });
+  type Item = (typeof items)[number];
+  const pageFrom = (place: number) => {
+    const source = {
+      question: { by: "none", clock: "source", asOf: null },
+      start: [NIGHT, 1, "", 0, `C${100 + place}`],
+      hasStock: false,
+      listed: () => [],
+      read: async (...[, , , wanted]: readonly [unknown, unknown, unknown, number]) => items.slice(0, wanted),
+      positionOf: ({ stayDate, currency }: Item) => [stayDate, 1, "", 0, currency],
+      without: (item: Item) => item,
+    } as unknown as BooksSource<never>;
+    const context = {
+      comparison: "pickup",
+      known: { since: null },
+      since: [],
+    } as unknown as ComparisonContext;
+    return compareBooks(source, context, { first: NIGHT, last: NIGHT }, 101);
+  };
+  assert.equal((await pageFrom(199)).length, 301);
+  await assert.rejects(pageFrom(200), /need|needs/);
+  await assert.rejects(pageFrom(290), /need|needs/);
+});
