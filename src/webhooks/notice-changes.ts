@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type pg from "pg";
 import { type MemberRule, rewriteMembers } from "#contract/redact-record.ts";
 import { letterOf } from "#contract/resource.ts";
-import { arrangeGrants, type Grant, grantsInclude } from "../identity/grants.ts";
+import { arrangeGrants, type Grant, type Grants, grantsInclude } from "../identity/grants.ts";
 import { ALL_BUCKETS } from "../ingest/log/part-name.ts";
 import { holdPrivacyVersion } from "../ingest/redact.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
@@ -36,6 +36,12 @@ const MOVE_POSITIONS = namedStatement(
     and resource is not distinct from $4 and client_code is not distinct from $5 and property_code is not distinct from $6`,
 );
 
+/** The grants of client $1, which may be 20,000. */
+const READ_GRANTS = namedStatement(
+  "read-grants-of-webhooks",
+  `select client_code as "clientCode", property_code as "propertyCode" from bellhop.client_grant where client_id = $1`,
+);
+
 const EVENT = "changes.available";
 const CHANGES_MAX = 100;
 /** Maximum size of a message with more than one change. */
@@ -44,6 +50,8 @@ const BODY_BYTES_MAX = 262_144;
 const RECORD_BYTES_MAX = 262_144;
 /** Interval for storing positions if no change matched. */
 const WRITE_MS = 30_000;
+/** Once the endpoints of a client have taken so long, its others wait for the next round, so that they do not delay those of others. */
+const CLIENT_MS_MAX = 200;
 const PAUSE_REASON =
   "The change feed cannot continue from this endpoint's position: read the records again, then resume it.";
 
@@ -54,7 +62,6 @@ interface ChangeEndpoint extends Pick<EndpointSettings, "resource" | "clientCode
   readonly positions: string | null;
   /** The privacy version before anything is read for it. */
   readonly privacyVersion: string;
-  readonly grants: readonly Grant[];
 }
 
 /** An endpoint's position as known to this node: the stored one or a later one. */
@@ -64,9 +71,18 @@ interface Known {
   readonly writtenAt: number;
 }
 
-function filterOf({ resource, clientCode, propertyCode, grants }: ChangeEndpoint): ChangeFilter {
+/** An endpoint that may have changes after `from`. */
+interface Behind {
+  readonly endpoint: ChangeEndpoint;
+  readonly from: Positions;
+}
+
+/** The buckets of a filter do not depend on grants. */
+const NO_GRANTS: Grants = new Map();
+
+function filterOf({ resource, clientCode, propertyCode }: ChangeEndpoint, granted: Grants): ChangeFilter {
   return {
-    granted: arrangeGrants(grants),
+    granted,
     resources: resource === null ? undefined : [letterOf(resource)],
     clientCode: clientCode ?? undefined,
     propertyCode: propertyCode ?? undefined,
@@ -155,6 +171,8 @@ export class ChangeNoticer {
   readonly #pool: pg.Pool;
   readonly #cursorSecret: () => Promise<CursorSecret>;
   readonly #known = new Map<string, Known>();
+  /** The last endpoint of each client whose others wait for the next round. */
+  readonly #continued = new Map<string, string>();
 
   constructor(pool: pg.Pool, cursorSecret: () => Promise<CursorSecret>) {
     this.#pool = pool;
@@ -166,14 +184,34 @@ export class ChangeNoticer {
     const { rows } = await this.#pool.query<ChangeEndpoint>({ ...FIND_ENDPOINTS, values: [shards] });
     const ids = new Set(rows.map(({ endpointId }) => endpointId));
     for (const endpointId of this.#known.keys()) if (!ids.has(endpointId)) this.#known.delete(endpointId);
+    for (const [clientId, last] of this.#continued) if (!ids.has(last)) this.#continued.delete(clientId);
     if (rows.length === 0) return false;
     const ends = await readEnds(this.#pool);
-    let queued = false;
-    for (const endpoint of rows) {
+    const behind = rows.flatMap((endpoint) => {
       const positions = this.#positionsOf(endpoint);
       const isAtEnd = (bucket: number) => (ends.get(bucket) ?? 0) === (positions?.get(bucket) ?? 0);
-      if (positions !== undefined && bucketsOf(filterOf(endpoint)).every(isAtEnd)) continue;
-      if (await this.#noticeFor(endpoint, positions ?? ends)) queued = true;
+      const isDone = positions !== undefined && bucketsOf(filterOf(endpoint, NO_GRANTS)).every(isAtEnd);
+      return isDone ? [] : [{ endpoint, from: positions ?? ends }];
+    });
+    let queued = false;
+    for (const [clientId, own] of Map.groupBy(behind, ({ endpoint }) => endpoint.clientId))
+      if (await this.#noticeForClient(clientId, own)) queued = true;
+    return queued;
+  }
+
+  async #noticeForClient(clientId: string, own: readonly Behind[]): Promise<boolean> {
+    const begunAt = performance.now();
+    const { rows } = await this.#pool.query<Grant>({ ...READ_GRANTS, values: [clientId] });
+    const granted = arrangeGrants(rows);
+    const last = this.#continued.get(clientId) ?? "";
+    this.#continued.delete(clientId);
+    const isLater = ({ endpoint }: Behind) => endpoint.endpointId > last;
+    let queued = false;
+    for (const { endpoint, from } of [...own.filter(isLater), ...own.filter((one) => !isLater(one))]) {
+      if (await this.#noticeFor(endpoint, from, granted)) queued = true;
+      if (performance.now() - begunAt < CLIENT_MS_MAX) continue;
+      this.#continued.set(clientId, endpoint.endpointId);
+      break;
     }
     return queued;
   }
@@ -185,11 +223,11 @@ export class ChangeNoticer {
     return positions === null ? undefined : new Map(JSON.parse(positions) as [number, number][]);
   }
 
-  async #noticeFor(endpoint: ChangeEndpoint, from: Positions): Promise<boolean> {
+  async #noticeFor(endpoint: ChangeEndpoint, from: Positions, granted: Grants): Promise<boolean> {
     const { endpointId, positions: stored } = endpoint;
     let page: ChangePage;
     try {
-      page = await readChanges(this.#pool, from, filterOf(endpoint), CHANGES_MAX);
+      page = await readChanges(this.#pool, from, filterOf(endpoint, granted), CHANGES_MAX);
     } catch (error) {
       if (!(error instanceof ServiceError) || error.code !== "bellhop.feed.CursorGone") throw error;
       await this.#pauseAtFeedEnd(endpoint);

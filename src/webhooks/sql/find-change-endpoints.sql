@@ -1,12 +1,8 @@
--- Endpoints in shards $1 that subscribe to changes and have no changes message waiting, with their client's grants.
+-- Endpoints in shards $1 that subscribe to changes and have no changes message waiting.
 select
   endpoint.endpoint_id as "endpointId", endpoint.client_id as "clientId", endpoint.resource,
   endpoint.client_code as "clientCode", endpoint.property_code as "propertyCode", endpoint.positions,
-  (select version::text from bellhop.privacy_version) as "privacyVersion",
-  (
-    select coalesce(json_agg(json_build_object('clientCode', granted.client_code, 'propertyCode', granted.property_code)), '[]')
-    from bellhop.client_grant as granted where granted.client_id = endpoint.client_id
-  ) as grants
+  (select version::text from bellhop.privacy_version) as "privacyVersion"
 from bellhop.webhook_endpoint as endpoint
 join bellhop.client as client on client.client_id = endpoint.client_id
 where endpoint.shard = any ($1::smallint[]) and 'changes.available' = any (endpoint.events)
