@@ -487,7 +487,6 @@ create table bellhop.subscription_message (
   subject text default ''::text not null,
   result text default ''::text not null,
   body_html text,
-  body_text text,
   constraint subscription_message_state_check CHECK ((state = ANY (ARRAY['waiting'::text, 'sent'::text, 'kept'::text, 'failed'::text, 'dropped'::text]))),
   constraint subscription_message_subscription_id_fkey FOREIGN KEY (subscription_id) REFERENCES bellhop.subscription(subscription_id) ON DELETE CASCADE,
   constraint subscription_message_pkey PRIMARY KEY (message_id),

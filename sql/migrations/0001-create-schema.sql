@@ -515,7 +515,7 @@ create table subscription (
 create index subscription_operator on subscription (operator_name, created_at);
 
 -- The outbox: what a subscription sends, each occasion once. A node holds lease until leased_until while it sends one. state: waiting,
--- sent, kept (no e-mail: the bodies are shown in the console), failed or dropped; result says why.
+-- sent, kept (no e-mail: the console shows it, a report by body_html), failed or dropped; result says why.
 create table subscription_message (
   message_id uuid primary key,
   subscription_id uuid not null references subscription on delete cascade,
@@ -530,7 +530,6 @@ create table subscription_message (
   subject text not null default '',
   result text not null default '',
   body_html text,
-  body_text text,
   unique (subscription_id, occasion)
 );
 create index subscription_message_due on subscription_message (next_try_at) where state = 'waiting';

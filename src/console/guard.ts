@@ -21,6 +21,7 @@ const POLLED: ReadonlySet<string> = new Set([
   "/console/api/attention",
   "/console/api/intake",
   "/console/api/session",
+  "/console/api/subscriptions",
   "/console/api/backfills/:backfillId",
   "/console/api/backfills/:backfillId/gaps",
   "/console/api/certifications/:certificationId",

@@ -62,7 +62,7 @@ function describe({ condition, detail }: AlertRow, timeZone: string): string {
     case "silent":
       return `No batch of ${resource} since ${writeInstant(lastReceivedAt ?? null, timeZone)}; one is expected every ${cadenceHours} h. Figures are as old.`;
     case "quarantine":
-      return `${records >= COUNTED_MAX ? "1,000 or more records wait" : countText(records, "record waits", "records wait")} for a decision and are not in the figures.`;
+      return `${records >= COUNTED_MAX ? "1,000 or more records wait" : countText(records, "record waits", "records wait")} for a decision. Figures are without them.`;
     case "variance":
       return `${countText(nights, "night")} of the next 30, by ${countText(rooms, "room")} in total.`;
     case "unmapped":

@@ -44,6 +44,18 @@ function notesOf(subscription: Subscription, isOfTest: boolean): string[] {
   ];
 }
 
+/** The alerts of a message, or of a test all open ones, that the operator may see now. */
+export async function composeAlerts(
+  pool: pg.Pool,
+  subscription: Subscription,
+  due: DueMessage,
+  baseUrl: string,
+): Promise<Composed> {
+  const content = await alertMessage(pool, subscription, isTest(due) ? null : due.messageId, baseUrl);
+  if (content === undefined) return { dropped: "The operator may no longer see the properties." };
+  return { content: { ...content, notes: notesOf(subscription, isTest(due)) } };
+}
+
 /** Composes a message for what its operator may see now. */
 export async function compose(
   pool: pg.Pool,
@@ -55,18 +67,10 @@ export async function compose(
   const { kind, clientCode, propertyCode, nights, grants, isOperatorDisabled, pausedAt } = subscription;
   if (isOperatorDisabled) return { dropped: "The operator is disabled." };
   if (pausedAt !== null && !isTest(due)) return { dropped: "The subscription is paused." };
-  if (kind === "report") {
-    if (!new Scope(grants).permits(clientCode ?? "", propertyCode ?? ""))
-      return { dropped: "The operator may no longer see the property." };
-    const question = {
-      clientCode: clientCode ?? "",
-      propertyCode: propertyCode ?? "",
-      nights: nights ?? NIGHTS_DEFAULT,
-    };
-    const content = await report(pool, question, baseUrl, new Date());
-    return { content: { ...content, notes: notesOf(subscription, isTest(due)) } };
-  }
-  const content = await alertMessage(pool, subscription, isTest(due) ? null : due.messageId, baseUrl);
-  if (content === undefined) return { dropped: "The operator may no longer see the properties." };
+  if (kind === "alerts") return composeAlerts(pool, subscription, due, baseUrl);
+  const codes = { clientCode: clientCode ?? "", propertyCode: propertyCode ?? "" };
+  if (!new Scope(grants).permits(codes.clientCode, codes.propertyCode))
+    return { dropped: "The operator may no longer see the property." };
+  const content = await report(pool, { ...codes, nights: nights ?? NIGHTS_DEFAULT }, baseUrl, new Date());
   return { content: { ...content, notes: notesOf(subscription, isTest(due)) } };
 }

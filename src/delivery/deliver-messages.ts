@@ -10,7 +10,7 @@ import { createMetrics } from "../platform/telemetry/metrics.ts";
 import { type Composed, compose, type DueMessage, type ReportSource } from "./compose.ts";
 import type { MessageState } from "./console-answers.ts";
 import { createMailTransport, MailNotSent, type MailTransport } from "./mail-transport.ts";
-import { asHtml, asText, type MessageContent } from "./message.ts";
+import { asHtml, type MessageContent } from "./message.ts";
 import { planMessages } from "./plan-messages.ts";
 import { findSubscription, type Subscription } from "./subscription.ts";
 import { UNSUBSCRIBE_PATH, unsubscribeTokenOf } from "./unsubscribe.ts";
@@ -86,12 +86,13 @@ export class MessageSender {
     const { messageId, subscriptionId, attempts } = due;
     const outcome = await this.#attempt(due, AbortSignal.any([signal, AbortSignal.timeout(ATTEMPT_MS_MAX)]));
     const { state, result, content } = outcome;
-    const isKept = state === "kept" && content !== undefined;
-    const bodies = isKept ? [asHtml(content, undefined), asText(content, undefined)] : [null, null];
+    // The console composes alerts again, for what may be seen then.
+    const isKept = state === "kept" && content?.isAsOf === true;
+    const html = isKept ? asHtml(content, undefined) : null;
     const seconds = RETRY_SECONDS[Math.min(attempts, RETRY_SECONDS.length) - 1] ?? 0;
     await this.#options.pool.query({
       ...SETTLE,
-      values: [messageId, lease, state, result, content?.subject ?? "", ...bodies, seconds],
+      values: [messageId, lease, state, result, content?.subject ?? "", html, seconds],
     });
     return { subscriptionId, messageId, state: state === "waiting" ? "retried" : state, result };
   }

@@ -14,7 +14,11 @@ export interface Headline {
 
 export interface MessageTable {
   readonly title: string;
-  readonly columns: readonly { readonly head: string; readonly isNumber?: boolean }[];
+  readonly columns: readonly {
+    readonly head: string;
+    readonly isNumber?: boolean;
+    readonly isLine?: boolean;
+  }[];
   readonly rows: readonly (readonly string[])[];
   /** The first rows are sums. */
   readonly totals?: number;
@@ -32,6 +36,8 @@ export interface MessageContent {
   /** The page of the console. */
   readonly link: { readonly text: string; readonly address: string };
   readonly attachments?: readonly Attachment[];
+  /** Whether it cannot be composed again, because its figures are those of an instant. */
+  readonly isAsOf?: true;
 }
 
 /** Shown beside the content of a sent message; undefined in the console. */
@@ -60,17 +66,18 @@ export const subjectOf = (text: string): string =>
 const LINE = "1px solid #8885";
 const STYLES = {
   body: "margin:0;padding:24px 16px;font:15px/1.5 -apple-system,'Segoe UI',Roboto,Helvetica,Arial,sans-serif",
-  frame: "max-width:760px;margin:0 auto",
+  frame: "max-width:820px;margin:0 auto",
   title: "margin:0 0 4px;font-size:22px;line-height:1.3",
   lead: "margin:0 0 4px",
-  headlines: "border-collapse:separate;border-spacing:0;margin:16px 0 8px",
-  headline: `padding:10px 18px 10px 12px;border-left:3px solid #4f7cff;vertical-align:top`,
+  headlines: "margin:16px 0 8px",
+  headline:
+    "display:inline-block;vertical-align:top;box-sizing:border-box;width:166px;max-width:100%;margin:0 12px 12px 0;padding:2px 0 0 12px;border-left:3px solid #4f7cff",
   name: "font-size:12px",
-  value: "font-size:20px;font-weight:600;white-space:nowrap;font-variant-numeric:tabular-nums",
+  value: "font-size:20px;font-weight:600;font-variant-numeric:tabular-nums",
   heading: "margin:24px 0 6px;font-size:16px",
   table: "border-collapse:collapse;width:100%;font-size:13px",
-  cell: `padding:5px 8px;border-bottom:${LINE};text-align:left;vertical-align:top`,
-  number: `padding:5px 8px;border-bottom:${LINE};text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums`,
+  cell: `padding:5px 6px;border-bottom:${LINE};text-align:left;vertical-align:top`,
+  number: `padding:5px 6px;border-bottom:${LINE};text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums`,
   button:
     "display:inline-block;margin:20px 0 4px;padding:9px 16px;border-radius:6px;background:#2f5fe0;color:#ffffff;text-decoration:none;font-weight:600",
   notes: `margin-top:24px;padding-top:12px;border-top:${LINE};font-size:12px`,
@@ -78,23 +85,23 @@ const STYLES = {
 
 function headlinesAsHtml(headlines: readonly Headline[]): string {
   if (headlines.length === 0) return "";
-  const cells = headlines.map(
-    ({ name, value, note }) =>
-      `<td style="${STYLES.headline}"><div style="${STYLES.name}">${escapeHtml(name)}</div><div style="${STYLES.value}">${escapeHtml(value)}</div>` +
-      `${note === undefined ? "" : `<div style="${STYLES.name}">${escapeHtml(note)}</div>`}</td>`,
+  const boxes = headlines.map(
+    ({ name, value, note = "" }) =>
+      `<div style="${STYLES.headline}"><div style="${STYLES.name}">${escapeHtml(name)}</div><div style="${STYLES.value}">${escapeHtml(value)}</div><div style="${STYLES.name}">${escapeHtml(note)}&nbsp;</div></div>`,
   );
-  const rows = [cells.slice(0, HEADLINES_PER_ROW), cells.slice(HEADLINES_PER_ROW)].filter(
-    (row) => row.length > 0,
-  );
-  return `<table role="presentation" style="${STYLES.headlines}">${rows.map((row) => `<tr>${row.join("")}</tr>`).join("")}</table>`;
+  return `<div style="${STYLES.headlines}">${boxes.join("\n")}</div>`;
 }
 
-const HEADLINES_PER_ROW = 3;
-
 function tableAsHtml({ title, columns, rows, totals = 0 }: MessageTable): string {
-  const style = (place: number) => (columns[place]?.isNumber === true ? STYLES.number : STYLES.cell);
+  const style = (place: number) => {
+    const { isNumber, isLine } = columns[place] ?? {};
+    return isNumber ? STYLES.number : isLine ? `${STYLES.cell};white-space:nowrap` : STYLES.cell;
+  };
   const head = columns
-    .map(({ head: name }, place) => `<th scope="col" style="${style(place)}">${escapeHtml(name)}</th>`)
+    .map(
+      ({ head: name }, place) =>
+        `<th scope="col" style="${style(place).replace("white-space:nowrap", "vertical-align:bottom")}">${escapeHtml(name)}</th>`,
+    )
     .join("");
   const body = rows.map((row, at) => {
     const weight = at < totals ? ";font-weight:600" : "";

@@ -34,15 +34,15 @@ interface Figure {
   readonly head: string;
   readonly kind: ExcelKind;
   readonly of: (item: DailyReportItem) => Value;
-  /** Only in the file: a message is as wide as a telephone. */
-  readonly isInFileOnly?: true;
+  /** Shown in whole units of its currency. */
+  readonly isWhole?: true;
 }
 
 /** The columns of the console's daily report. */
 const FIGURES: readonly Figure[] = [
   { head: "Occupancy", kind: "share", of: ({ occupancy }) => occupancy },
   { head: "Rooms", kind: "count", of: ({ rooms }) => rooms },
-  { head: "Last year", kind: "count", of: ({ lastYearRooms }) => lastYearRooms, isInFileOnly: true },
+  { head: "Last year", kind: "count", of: ({ lastYearRooms }) => lastYearRooms },
   {
     head: "Change",
     kind: "change",
@@ -50,16 +50,27 @@ const FIGURES: readonly Figure[] = [
   },
   { head: "Last year final", kind: "count", of: ({ lastYearFinalRooms }) => lastYearFinalRooms },
   { head: "Pickup 1", kind: "change", of: ({ pickup1Rooms }) => pickup1Rooms },
-  { head: "Pickup 3", kind: "change", of: ({ pickup3Rooms }) => pickup3Rooms, isInFileOnly: true },
+  { head: "Pickup 3", kind: "change", of: ({ pickup3Rooms }) => pickup3Rooms },
   { head: "Pickup 7", kind: "change", of: ({ pickup7Rooms }) => pickup7Rooms },
-  { head: "Pickup 30", kind: "change", of: ({ pickup30Rooms }) => pickup30Rooms, isInFileOnly: true },
-  { head: "Room revenue", kind: "money", of: ({ roomRevenue }) => roomRevenue },
+  { head: "Pickup 30", kind: "change", of: ({ pickup30Rooms }) => pickup30Rooms },
+  { head: "Room revenue", kind: "money", of: ({ roomRevenue }) => roomRevenue, isWhole: true },
   { head: "ADR", kind: "money", of: ({ adr }) => adr },
-  { head: "RevPAR", kind: "money", of: ({ revpar }) => revpar, isInFileOnly: true },
-  { head: "Cancelled", kind: "count", of: ({ cancelledRooms }) => cancelledRooms, isInFileOnly: true },
-  { head: "No-shows", kind: "count", of: ({ noShowRooms }) => noShowRooms, isInFileOnly: true },
+  { head: "RevPAR", kind: "money", of: ({ revpar }) => revpar },
+  { head: "Cancelled", kind: "count", of: ({ cancelledRooms }) => cancelledRooms },
+  { head: "No-shows", kind: "count", of: ({ noShowRooms }) => noShowRooms },
 ];
-const SHOWN = FIGURES.filter(({ isInFileOnly }) => isInFileOnly !== true);
+/** Those in the message itself: a telephone shows the first ones. */
+const SHOWN = [
+  "Rooms",
+  "Pickup 1",
+  "Pickup 7",
+  "Occupancy",
+  "Last year",
+  "Change",
+  "Last year final",
+  "Room revenue",
+  "ADR",
+].flatMap((head) => FIGURES.filter((figure) => figure.head === head));
 
 const COUNT = new Intl.NumberFormat("en-GB");
 const SHARE = new Intl.NumberFormat("en-GB", {
@@ -79,9 +90,8 @@ const DATE = new Intl.DateTimeFormat("en-GB", {
 export const writeDate = (date: string): string =>
   DATE.format(new Date(`${date}T00:00:00Z`)).replace(",", "");
 
-/** Exact: the text goes to the formatter, which rounds only what has more digits than the currency. */
-function writeMoney(amount: string, currency: string | null): string {
-  const digits = digitsOf(currency);
+/** Exact: the text goes to the formatter. Revenue is in whole units, as in the console's overviews; the file has all digits. */
+function writeMoney(amount: string, digits: number): string {
   const format = new Intl.NumberFormat("en-GB", {
     minimumFractionDigits: digits,
     maximumFractionDigits: digits,
@@ -89,12 +99,14 @@ function writeMoney(amount: string, currency: string | null): string {
   return format.format(amount as `${number}`);
 }
 
-function write({ kind, of }: Figure, item: DailyReportItem): string {
+function write({ kind, of, isWhole }: Figure, item: DailyReportItem): string {
   const value = of(item);
   if (value === null) return "–";
   if (kind === "share") return SHARE.format(Number(value));
   if (kind === "change") return SIGNED.format(Number(value));
-  return kind === "money" ? writeMoney(String(value), item.currency) : COUNT.format(Number(value));
+  return kind === "money"
+    ? writeMoney(String(value), isWhole ? 0 : digitsOf(item.currency))
+    : COUNT.format(Number(value));
 }
 
 /** Nights of a property in one currency have no column for it. */
@@ -104,8 +116,8 @@ const hasCurrencies = (items: readonly DailyReportItem[]) =>
 function headlinesOf({ totals, items }: ReportPage): Headline[] {
   return totals.flatMap((total) => {
     const { currency } = total;
-    const money = (amount: string | null) =>
-      amount === null ? "–" : `${currency === null ? "" : `${currency} `}${writeMoney(amount, currency)}`;
+    const money = (amount: string | null, digits = digitsOf(currency)) =>
+      amount === null ? "–" : `${currency === null ? "" : `${currency} `}${writeMoney(amount, digits)}`;
     const signed = (rooms: number | null) => (rooms === null ? "–" : SIGNED.format(rooms));
     const change = total.lastYearRooms === null ? null : total.rooms - total.lastYearRooms;
     const of = hasCurrencies(items) ? ` (${currency ?? "no currency"})` : "";
@@ -124,7 +136,7 @@ function headlinesOf({ totals, items }: ReportPage): Headline[] {
         name: `Occupancy${of}`,
         value: total.occupancy === null ? "–" : SHARE.format(Number(total.occupancy)),
       },
-      { name: `Room revenue${of}`, value: money(total.roomRevenue) },
+      { name: `Room revenue${of}`, value: money(total.roomRevenue, 0) },
       { name: `ADR${of}`, value: money(total.adr) },
       { name: `RevPAR${of}`, value: money(total.revpar) },
     ];
@@ -143,13 +155,13 @@ function nightsTable({ items, totals }: ReportPage): MessageTable {
   return {
     title: rest === 0 ? "By night" : `By night: the first ${shown.length}; the file has ${rest} more`,
     columns: [
-      { head: "Night" },
+      { head: "Night", isLine: true },
       ...(isSplit ? [{ head: "Currency" }] : []),
       ...SHOWN.map(({ head }) => ({ head, isNumber: true })),
     ],
     rows: [
       ...totals.map((item) => rowOf("Total", item)),
-      ...shown.map((item) => rowOf(writeDate(item.stayDate), item)),
+      ...shown.map((item) => rowOf(writeDate(item.stayDate).replace(/ \d{4}$/, ""), item)),
     ],
     totals: totals.length,
   };
@@ -241,6 +253,7 @@ export async function reportMessage(
             },
           ]
         : [nightsTable(report)],
+    isAsOf: true,
     link: { text: "Open in Bellhop", address: `${baseUrl}/console/property/report?${page}` },
     attachments: [
       {

@@ -275,7 +275,7 @@ export async function addSubscription(
     await client.query({ ...INSERT, values });
     await recordAudit(client, {
       who,
-      what: "add-subscription",
+      what: "create-subscription",
       detail: { operator, subscriptionId, ...checked },
     });
   });

@@ -8,6 +8,7 @@ import { sessionCookieOf } from "../console/cookie.ts";
 import { addAppRoutes, guardRoutes, renderConsoleError } from "../console/guard.ts";
 import { addOperatorRoutes } from "../console/operator-routes.ts";
 import { addSessionRoutes } from "../console/session-routes.ts";
+import { addSubscriptionRoutes } from "../delivery/console-routes.ts";
 import type { AuthInternals } from "../identity/authenticator.ts";
 import { createLoginLimiter, type LoginMemory } from "../identity/login-limiter.ts";
 import { SingleSignOn, type SingleSignOnSettings } from "../identity/single-sign-on.ts";
@@ -51,6 +52,8 @@ export interface ConsoleOptions {
   readonly logins: LoginMemory;
   /** Addresses that webhooks may be sent to. */
   readonly webhookRules: AddressRules;
+  /** Whether reports and alerts are sent by e-mail. */
+  readonly isMailConfigured: boolean;
   readonly singleSignOn?: SingleSignOnSettings | undefined;
 }
 
@@ -97,6 +100,7 @@ export async function registerConsole(
     addClientRoutes(scope, parts);
     addSettingsRoutes(scope, parts);
     addWebhookRoutes(scope, parts, options.webhookRules);
+    addSubscriptionRoutes(scope, parts, options.isMailConfigured);
     addAuditRoutes(scope, parts);
     addOperatorRoutes(scope, parts);
     addInsightRoutes(scope, parts);

@@ -374,6 +374,7 @@ export async function prepareHttp(parts: HttpParts, stops: Stops): Promise<HttpS
       addresses,
       logins: parts.shared.logins,
       webhookRules,
+      isMailConfigured: config.mail !== undefined,
       singleSignOn: config.singleSignOn,
     });
   }

@@ -45,6 +45,7 @@ const PAGE_NAMES = [
   "new-client",
   "webhooks",
   "webhook",
+  "subscriptions",
   "settings",
   "audit",
   "operators",

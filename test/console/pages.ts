@@ -42,6 +42,7 @@ export function pagesOf(hotel: Hotel, clientId: string): readonly (readonly [nam
     ["new-client", "/clients/new"],
     ["webhooks", "/webhooks"],
     ["webhook", `/webhooks/${endpointId}`],
+    ["subscriptions", "/subscriptions"],
     ["settings", "/settings"],
     ["audit", "/audit"],
     ["operators", "/operators"],

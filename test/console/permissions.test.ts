@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
 import { openCertification } from "../../src/certification/certification.ts";
 import type { CertificationAnswer } from "../../src/certification/console-answers.ts";
+import { addSubscription } from "../../src/delivery/subscription.ts";
 import type { AuditItem, ClientAnswer, OperatorsAnswer } from "../../src/identity/console-answers.ts";
 import {
   createOperator,
@@ -37,6 +39,9 @@ interface Tenant {
   readonly endpointId: string;
   readonly backfillId: string;
   readonly certificationId: string;
+  readonly subscriptionId: string;
+  /** Kept in the console. */
+  readonly messageId: string;
 }
 
 let service: TestService;
@@ -64,7 +69,32 @@ async function makeTenant(code: string): Promise<Tenant> {
   const { certificationId } = await openCertification(certifier, client.clientId);
   const operator = `admin-${code.toLowerCase()}`;
   const admin = await logInAsNew(service, operator, { role: "admin", grants: [`${code}/*`] });
-  return { code, client, admin, operator, requestId, quarantinedId, endpointId, backfillId, certificationId };
+  const subscription = await subscribe(operator, code);
+  return {
+    code,
+    client,
+    admin,
+    operator,
+    requestId,
+    quarantinedId,
+    endpointId,
+    backfillId,
+    certificationId,
+    ...subscription,
+  };
+}
+
+/** A subscription with a message that is kept in the console. */
+async function subscribe(operator: string, clientCode: string) {
+  const { pool } = service;
+  const input = { kind: "report", clientCode, propertyCode: "LIS01", localTime: "07:00" };
+  const subscriptionId = await addSubscription({ pool, who: "cli:test" }, operator, input);
+  const messageId = randomUUID();
+  await pool.query(
+    "insert into bellhop.subscription_message (message_id, subscription_id, occasion, state, body_html) values ($1, $2, 'report:2026-07-01', 'kept', $3)",
+    [messageId, subscriptionId, `<p>The report of ${clientCode}</p>`],
+  );
+  return { subscriptionId, messageId };
 }
 
 before(async () => {
@@ -108,6 +138,7 @@ const LISTS: Readonly<Record<string, Ask>> = {
   "GET certifications": nothing,
   "GET clients": nothing,
   "GET webhooks": nothing,
+  "GET subscriptions": nothing,
   "GET audit": nothing,
   "GET operators": nothing,
 };
@@ -168,6 +199,12 @@ const ONES: Readonly<Record<string, Ask>> = {
   "POST webhooks/{endpointId}/redrive": nothing,
   "POST webhooks/{endpointId}/rotate": nothing,
   "POST webhooks/{endpointId}/remove": nothing,
+  "GET subscriptions/messages/{messageId}": nothing,
+  "POST subscriptions": form(({ code }) => ({ kind: "alerts", clientCode: code, conditions: ["silent"] })),
+  "POST subscriptions/{subscriptionId}/pause": nothing,
+  "POST subscriptions/{subscriptionId}/resume": nothing,
+  "POST subscriptions/{subscriptionId}/test": nothing,
+  "POST subscriptions/{subscriptionId}/remove": nothing,
   "POST operators/{name}/set": form(() => ({ role: "viewer" })),
   "POST operators/{name}/password": nothing,
   "POST operators/{name}/account": nothing,
@@ -213,7 +250,7 @@ async function routes() {
 function askAbout(session: ConsoleSession, method: string, path: string, tenant: Tenant, ask: Ask = nothing) {
   const requestId = path.startsWith("quarantine") ? tenant.quarantinedId : tenant.requestId;
   const { clientId } = tenant.client;
-  const { endpointId, backfillId, certificationId, operator: name } = tenant;
+  const { endpointId, backfillId, certificationId, subscriptionId, messageId, operator: name } = tenant;
   const ids: Readonly<Record<string, string>> = {
     requestId,
     index: "0",
@@ -221,6 +258,8 @@ function askAbout(session: ConsoleSession, method: string, path: string, tenant:
     endpointId,
     backfillId,
     certificationId,
+    subscriptionId,
+    messageId,
     name,
   };
   const { query = {}, form: body = {} } = ask(tenant);

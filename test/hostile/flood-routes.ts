@@ -50,6 +50,7 @@ export async function consoleRoutes(): Promise<(FloodedRoute & { readonly permis
     addresses: () => ({ baseUrl: "http://127.0.0.1" }),
     logins: undefined as never,
     webhookRules: {} as AddressRules,
+    isMailConfigured: false,
   });
   await app.close();
   return routes;

@@ -100,7 +100,7 @@ describe("beside a running service", () => {
     const areas = new Set(findings.map(({ id }) => id.split(".")[0]));
     assert.deepEqual(
       [
-        ..."apply backups buckets clock database disk erasures keys log-writers leftovers nodes partitions quarantine replication retention rights secrets settings tables webhooks".split(
+        ..."apply backups buckets clock database deliveries disk erasures keys log-writers leftovers nodes partitions quarantine replication retention rights secrets settings tables webhooks".split(
           " ",
         ),
       ].filter((area) => !areas.has(area)),
@@ -415,12 +415,20 @@ describe("where no service runs", () => {
         values ('019a0000-0000-7000-8000-000000000002', '019a0000-0000-7000-8000-000000000001', 'request.applied', '{}', now());
       insert into bellhop.backfill (backfill_id, client_id, client_code, property_code, bucket, manifest, opened_at)
         values ('019a0000-0000-7000-8000-000000000003', 'c1', 'ACME', 'P1', 0, '{}', now() - interval '8 days');
+      insert into bellhop.operator (name, role, grants) values ('anna', 'revenue', '{ACME/*}');
+      insert into bellhop.subscription (subscription_id, operator_name, kind)
+        values ('019a0000-0000-7000-8000-000000000004', 'anna', 'alerts');
+      insert into bellhop.subscription_message (message_id, subscription_id, occasion, state, settled_at, next_try_at)
+        values ('019a0000-0000-7000-8000-000000000005', '019a0000-0000-7000-8000-000000000004', 'a', 'failed', now(), now()),
+          ('019a0000-0000-7000-8000-000000000006', '019a0000-0000-7000-8000-000000000004', 'b', 'waiting', null, now() - interval '1 hour');
       create schema bellhop_replay_abc; create table bellhop_replay_abc.t as select 1;`,
     );
     const findings = await look(database.url);
     for (const id of [
       "webhooks.receivers",
       "webhooks.dead-letters",
+      "deliveries.failed",
+      "deliveries.late",
       "leftovers.backfills",
       "leftovers.schemas",
     ])

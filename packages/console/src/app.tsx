@@ -26,6 +26,7 @@ import { QuarantinedRecordPage, QuarantinePage } from "./pages/quarantine.tsx";
 import { RecordPage, RequestPage } from "./pages/request.tsx";
 import { RequestsPage } from "./pages/requests.tsx";
 import { SettingsPage } from "./pages/settings.tsx";
+import { SubscriptionsPage } from "./pages/subscriptions.tsx";
 import { WebhookPage, WebhooksPage } from "./pages/webhooks.tsx";
 import { LinkButton } from "./parts/button.tsx";
 import { ToastProvider } from "./parts/dialog.tsx";
@@ -109,6 +110,7 @@ function Pages() {
       <Route path="/clients/:clientId" component={ClientPage} />
       <Route path="/webhooks" component={WebhooksPage} />
       <Route path="/webhooks/:endpointId" component={WebhookPage} />
+      <Route path="/subscriptions" component={SubscriptionsPage} />
       <Route path="/settings" component={SettingsPage} />
       <Route path="/audit" component={AuditPage} />
       <Route path="/operators" component={OperatorsPage} />

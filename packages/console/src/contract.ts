@@ -25,6 +25,7 @@ export type {
   ReconciliationPage as ReconciliationAnswer,
 } from "../../../src/console/api-types.ts";
 export type * from "../../../src/console/session-answers.ts";
+export type * from "../../../src/delivery/console-answers.ts";
 export type * from "../../../src/identity/console-answers.ts";
 export type { Grant } from "../../../src/identity/grants.ts";
 export type { Permission, Role } from "../../../src/identity/roles.ts";

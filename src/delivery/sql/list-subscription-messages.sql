@@ -3,7 +3,7 @@ select
   message.message_id as "messageId", subscription.subscription_id as "subscriptionId", operator.name as operator, subscription.kind,
   subscription.client_code as "clientCode", subscription.property_code as "propertyCode", message.occasion, message.subject,
   message.state, message.attempts, message.created_at as "createdAt", message.settled_at as "settledAt", message.result,
-  message.body_html is not null as "hasBody"
+  message.state = 'kept' and (subscription.kind = 'alerts' or message.body_html is not null) as "hasBody"
 from bellhop.subscription as subscription
 join bellhop.operator as operator on operator.name = subscription.operator_name
 cross join lateral (

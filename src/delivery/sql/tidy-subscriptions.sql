@@ -19,7 +19,7 @@ old_messages as (
   returning message.message_id
 )
 update bellhop.subscription_message as message
-set body_html = null, body_text = null
+set body_html = null
 from placed
 where message.message_id = placed.message_id and placed.place > $3 and message.body_html is not null
   and message.message_id not in (select message_id from old_messages)

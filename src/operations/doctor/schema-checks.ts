@@ -3,6 +3,7 @@ import type pg from "pg";
 import { derivationAdvice } from "../../apply/ledger/derivation.ts";
 import { VERSION_WINDOWS } from "../../apply/state/write-versions.ts";
 import { type Config, SANDBOX_CLIENT_CODE } from "../../config.ts";
+import { createMailTransport } from "../../delivery/mail-transport.ts";
 import { type KeySummary, listKeys, readSecretState, type SecretState } from "../../identity/key-admin.ts";
 import { listPeppers, type PepperSummary } from "../../identity/pepper-admin.ts";
 import { BUCKET_COUNT, microsecondsOf } from "../../ingest/log/part-name.ts";
@@ -26,6 +27,7 @@ import {
   error,
   type Finding,
   ok,
+  onlyRow,
   problemsOr,
   rowCheck,
   serverRowCheck,
@@ -551,6 +553,68 @@ const webhooks = rowCheck<Webhooks>("webhooks", { ...READ_WEBHOOKS, values: [COU
   return problemsOr(ok("webhooks.receivers", fine), webhookTroubles(found));
 });
 
+const DELIVERIES = namedStatement(
+  "read-subscription-messages",
+  `select count(*) filter (where state = 'failed' and settled_at > clock_timestamp() - interval '7 days')::integer as failed,
+    count(*) filter (where state = 'waiting')::integer as waiting,
+    extract(epoch from clock_timestamp() - min(next_try_at) filter (where state = 'waiting'))::float8 as "lateSeconds"
+  from bellhop.subscription_message`,
+);
+
+interface Deliveries {
+  readonly failed: number;
+  readonly waiting: number;
+  readonly lateSeconds: number | null;
+}
+
+function* deliveryTroubles({ failed, lateSeconds }: Deliveries): Iterable<Finding> {
+  if (failed > 0)
+    yield warning(
+      "deliveries.failed",
+      `${countText(failed, "report or alert", "reports and alerts")} of the last 7 days failed.`,
+      "Operators did not get them.",
+      "bellhop subscription messages --state failed says why.",
+    );
+  if ((lateSeconds ?? 0) > LATE_SECONDS_MAX)
+    yield warning(
+      "deliveries.late",
+      `The oldest report or alert was due ${spanText(lateSeconds ?? 0)} ago.`,
+      "No node sends them. Nodes with the role apply do.",
+      "Start one, or check its log.",
+    );
+}
+
+const deliveries: Check = {
+  name: "deliveries",
+  async run({ config, database }) {
+    const found = onlyRow(DELIVERIES, (await database.pool.query<Deliveries>(DELIVERIES)).rows);
+    const says = `${countText(found.waiting, "report or alert waits", "reports and alerts wait")}; none failed or is late.`;
+    return [
+      ...problemsOr(ok("deliveries.failed", says), deliveryTroubles(found)),
+      ...(config.mail === undefined ? [] : [await mailServerFinding(config.mail)]),
+    ];
+  },
+};
+
+/** Connects and logs in; sends nothing. */
+async function mailServerFinding(mail: NonNullable<Config["mail"]>): Promise<Finding> {
+  const id = "deliveries.mail-server";
+  const transport = createMailTransport(mail);
+  try {
+    await transport.verify();
+    return ok(id, "The mail server accepts the connection and the login.");
+  } catch (cause) {
+    return warning(
+      id,
+      `The mail server of SMTP_URL cannot be used: ${cause instanceof Error ? cause.message : "it does not answer"}`,
+      "Reports and alerts wait, and fail after a day.",
+      "Check the address, user and password, and whether this machine may connect to it (docs/delivery.md).",
+    );
+  } finally {
+    transport.close();
+  }
+}
+
 /** A cold start takes hours, for a large group days. */
 const BACKFILL_DAYS_MAX = 7;
 
@@ -625,5 +689,6 @@ export const SCHEMA_CHECKS: readonly Check[] = [
   retention,
   backups,
   webhooks,
+  deliveries,
   leftovers,
 ];

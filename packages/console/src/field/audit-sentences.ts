@@ -18,6 +18,11 @@ const SENTENCES: Readonly<Record<string, string>> = {
   "disable-operator": "disabled the operator {operator}",
   "remove-operator": "removed the operator {operator}",
 
+  "create-subscription": "subscribed {operator} ({kind})",
+  "pause-subscription": "paused a subscription of {operator}",
+  "resume-subscription": "resumed a subscription of {operator}",
+  "remove-subscription": "removed a subscription of {operator}",
+
   "create-client": "created the client {client}",
   "update-client": "changed the client {client}",
   "revoke-client": "revoked the client {client} for good",

@@ -19,7 +19,10 @@ interface Group {
 const GROUPS: readonly Group[] = [
   {
     title: "Hotels",
-    places: [{ to: "/", text: "Portfolio", key: "p", also: ["/property", "/history"] }],
+    places: [
+      { to: "/", text: "Portfolio", key: "p", also: ["/property", "/history"] },
+      { to: "/subscriptions", text: "Reports and alerts", key: "e" },
+    ],
   },
   {
     title: "Feeds",
@@ -85,6 +88,7 @@ const HELP: readonly (readonly [path: string, docs: string])[] = [
   ["/property/calendar", "insight#feed-health"],
   ["/property", "insight#what-counts"],
   ["/history", "reading#history"],
+  ["/subscriptions", "delivery#for-revenue-teams"],
   ["/intake", "guides/outcomes"],
   ["/requests", "reading#the-outcome-of-a-batch"],
   ["/quarantine", "operations#quarantined-records"],
