@@ -1,6 +1,6 @@
 -- The groups, currencies and causes of property $2 with the dimensions that count (statuses $3, and fees under $4) and the unmapped ones
 -- (neither $3 nor $4), eight bytes each in hexadecimal. $5: group statuses that deduct; $6: the default currency.
-with reported as materialized (
+with reported as (
   select
     dimension,
     {unit} as unit,
