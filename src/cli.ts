@@ -1,7 +1,7 @@
 import { flushCompileCache } from "node:module";
 import manifest from "../package.json" with { type: "json" };
 import type { CommandEntry, Noun, Verb } from "./cli/command.ts";
-import { askAtTerminal, fields, Output, SHELL, type Streams } from "./cli/output.ts";
+import { askAtTerminal, fields, Output, printableLines, SHELL, type Streams } from "./cli/output.ts";
 import { Progress } from "./cli/progress.ts";
 import type { AuthAdmin } from "./identity/admin.ts";
 import type { UsageError } from "./platform/errors/operator-error.ts";
@@ -158,7 +158,7 @@ export async function runCommand(
     const { failureOf } = await import("./cli/failure-text.ts");
     const { message, exitCode, isUsage } = failureOf(error, environment);
     const line = path.join(" ");
-    shell.err(isUsage ? `${line}: ${message} See ${line} --help.` : `bellhop: ${message}`);
+    shell.err(printableLines(isUsage ? `${line}: ${message} See ${line} --help.` : `bellhop: ${message}`));
     return exitCode;
   }
 }

@@ -1,5 +1,5 @@
 import { choice, count, type Noun, required, text, verb, withDefault } from "../cli/command.ts";
-import { type Columns, type Field, fields, itemTable, moment, table } from "../cli/output.ts";
+import { type Columns, type Field, fields, itemTable, jsonLine, moment, table } from "../cli/output.ts";
 import type { Opened } from "../cli/session.ts";
 import { OperatorError } from "../platform/errors/operator-error.ts";
 import type { Position } from "../platform/http/position.ts";
@@ -132,7 +132,7 @@ const gaps = verb({
       const found: BackfillGap[] = [];
       for (let position: Position | null | undefined; position !== null; ) {
         const page = await readGaps(client, asked, tally, position ?? null, GAPS_AT_ONCE);
-        if (json) for (const gap of page.items) output.line(JSON.stringify(gap));
+        if (json) for (const gap of page.items) output.line(jsonLine(gap));
         else found.push(...page.items);
         position = page.next;
       }

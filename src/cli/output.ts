@@ -42,7 +42,7 @@ export class Output {
 
   /** The result: `data` with --json, otherwise `lines`. */
   result(data: unknown, lines: string | readonly string[]): void {
-    if (this.#isJson) this.line(JSON.stringify(data));
+    if (this.#isJson) this.line(jsonLine(data));
     else for (const line of [lines].flat()) this.line(line);
   }
 
@@ -67,7 +67,7 @@ export class Output {
 
   /** Reports a failure and returns the exit code. */
   failure(message: string): 1 {
-    this.message(`bellhop: ${message}`);
+    this.message(printableLines(`bellhop: ${message}`));
     return 1;
   }
 }
@@ -151,3 +151,9 @@ export function figure(value: number): string {
 
 /** Codes and names must not move a terminal's cursor or change its colours. */
 export const printable = escapeInvisible;
+
+/** `printable`, but for line breaks. */
+export const printableLines = (text: string): string => text.split("\n").map(printable).join("\n");
+
+/** JSON in one line. Outside of strings it has nothing to escape, and within them the escapes are JSON's. */
+export const jsonLine = (value: unknown): string => printable(JSON.stringify(value));

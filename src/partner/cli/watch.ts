@@ -12,7 +12,7 @@ import {
   verb,
   withDefault,
 } from "../../cli/command.ts";
-import { type Columns, fields, itemTable } from "../../cli/output.ts";
+import { type Columns, fields, itemTable, jsonLine } from "../../cli/output.ts";
 import { untilStopped } from "../../cli/stop-signals.ts";
 import { UsageError } from "../../platform/errors/operator-error.ts";
 import { spanText } from "../../platform/runtime/amounts.ts";
@@ -126,7 +126,7 @@ const own = verb({
       progress.show(untilCaughtUp ? "reading the change feed" : "following the change feed until stopped");
       for await (const change of feed) {
         progress.clear();
-        await writeLine(JSON.stringify(change));
+        await writeLine(jsonLine(change));
       }
       return 0;
     } catch (error) {
