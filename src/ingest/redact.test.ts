@@ -36,7 +36,7 @@ test("a batch of which something is redacted is not copied: only the records tha
     correlationId: null,
     replyTo: null,
   } as const;
-  const { entries } = entriesOf({ ...submission, ...kept, idempotency: null });
+  const { entries } = await entriesOf({ ...submission, ...kept, idempotency: null });
   const stored = entries.flatMap(({ layout, body: packed }) => {
     assert.ok(layout !== null && packed !== null);
     return [...new BodyLayout(layout).allRecords(packed)];

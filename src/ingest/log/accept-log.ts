@@ -464,7 +464,8 @@ export class AcceptLog {
     // Packing reduces a batch to about an eighth. On Citus its server is known only afterwards.
     if (this.#servers === undefined && !this.#first.hasRoom(submission.body.length / 8))
       throw unavailable(new NotAppended("The accept queue is full or no log writer is open."));
-    const append = entriesOf(submission);
+    const packed = entriesOf(submission);
+    const append = packed instanceof Promise ? await packed : packed;
     // An uncompressed chunk may be a view of the body.
     if (append.entries.every(({ body }) => body?.buffer !== submission.body.buffer))
       submission.packed?.(append.bytes);

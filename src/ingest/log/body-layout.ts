@@ -132,6 +132,26 @@ export function packBody(
   slices: readonly RecordSlice[],
   hashOverrides: HashOverrides = NO_HASH_OVERRIDES,
 ): StoredBody {
+  return inOneTurn(packing(received, slices, hashOverrides));
+}
+
+/** Runs work that yields where other work may come between. */
+function inOneTurn<Result>(work: Generator<void, Result>): Result {
+  for (;;) {
+    const { done, value } = work.next();
+    if (done === true) return value;
+  }
+}
+
+/** Bytes packed per turn of the event loop, about 2 ms. */
+const TURN_BYTES = 524_288;
+
+/** As `packBody`, but yields where other work may come between: a body of 64 MiB takes a quarter of a second. */
+export function* packing(
+  received: Buffer,
+  slices: readonly RecordSlice[],
+  hashOverrides: HashOverrides = NO_HASH_OVERRIDES,
+): Generator<void, StoredBody> {
   const bounds = chunkBounds(slices);
   const section = hashOverrideSection(slices, hashOverrides);
   const lengthsAt = HEAD_WORDS + bounds.length * CHUNK_WORDS;
@@ -142,7 +162,12 @@ export function packBody(
   layout[1] = slices.length;
   const stored: Buffer[] = [];
   let at = 0;
-  bounds.forEach((bound, chunk) => {
+  let sinceTurn = 0;
+  for (const [chunk, bound] of bounds.entries()) {
+    if (sinceTurn >= TURN_BYTES) {
+      sinceTurn = 0;
+      yield;
+    }
     const plain = bytesOf(received, slices, at, bound);
     const frame = plain.length < COMPRESS_BYTES_MIN ? plain : zstdCompressSync(plain, ZSTD_LEVEL_1);
     // Equal lengths mean "uncompressed", so a frame that is not smaller is not used.
@@ -153,7 +178,8 @@ export function packBody(
     layout[chunkAt + 1] = plain.length;
     layout[chunkAt + 2] = bound - at;
     at = bound;
-  });
+    sinceTurn += plain.length;
+  }
   slices.forEach((slice, position) => {
     layout[lengthsAt + position] = slice.end - slice.start;
     layout[lengthsAt + slices.length + position] = slice.index;

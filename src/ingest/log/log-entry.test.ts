@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { packBody } from "./body-layout.ts";
 import { entriesOf } from "./log-entry.ts";
 
-test("stored data of rejected records counts as bytes of the append, so that flushes stay small", () => {
+test("stored data of rejected records counts as bytes of the append, so that flushes stay small", async () => {
   const violation = { pointer: "/1/roomStays", code: "required", message: "roomStays is required" };
   const record = { index: 0, start: 1, end: 3, clientCode: "ACME", propertyCode: "LON01" };
   const rejected = Array.from({ length: 1_000 }, (_, n) => ({
@@ -12,7 +13,7 @@ test("stored data of rejected records counts as bytes of the append, so that flu
     violations: Array.from({ length: 10 }, () => violation),
     violationTotal: 10,
   }));
-  const { entries, bytes } = entriesOf({
+  const { entries, bytes } = await entriesOf({
     clientId: "tester",
     resource: "r",
     body: Buffer.from("[{}]"),
@@ -33,4 +34,36 @@ test("stored data of rejected records counts as bytes of the append, so that flu
     bytes,
     [rejections, layout, body].reduce((sum, part) => sum + (part?.length ?? 0), 0),
   );
+});
+
+test("a large body is packed in turns, to the same bytes as at once", async () => {
+  const records = Array.from({ length: 64 }, (_, n) => JSON.stringify({ n, text: "x".repeat(131_072) }));
+  const body = Buffer.from(`[${records.join(",")}]`);
+  let at = 1;
+  const slices = records.map((text, index) => {
+    const start = at;
+    at += text.length + 1;
+    return { index, start, end: at - 1, clientCode: "ACME", propertyCode: "LON01" };
+  });
+  const of = {
+    clientId: "tester",
+    resource: "r",
+    body,
+    records: slices,
+    rejected: [],
+    lenient: false,
+  } as const;
+  const making = entriesOf({ ...of, correlationId: null, replyTo: null, idempotency: null });
+  let turns = 0;
+  let isOver = false;
+  const count = () => {
+    turns += 1;
+    if (!isOver) setImmediate(count);
+  };
+  setImmediate(count);
+  const { entries } = await making;
+  isOver = true;
+  assert.ok(turns >= 8, `${turns} turns`);
+  const { layout, body: packed } = entries[0] as (typeof entries)[number];
+  assert.deepEqual({ layout, body: packed }, packBody(body, slices));
 });

@@ -1,4 +1,4 @@
-import { packBody, type RecordSlice } from "./body-layout.ts";
+import { packing, type RecordSlice } from "./body-layout.ts";
 import { encryptBody, type PayloadKey } from "./encrypt-body.ts";
 import { bucketOf, isoOfMicroseconds, microsecondsOf } from "./part-name.ts";
 import type { RejectedRecord, Resolution, Submission, SubmittedRecord } from "./submission.ts";
@@ -72,18 +72,36 @@ function bytesOf({ rejections, layout, body }: LogEntry): number {
   return (rejections?.length ?? 0) + (layout?.length ?? 0) + (body?.length ?? 0);
 }
 
-/** Splits a submission into one entry per bucket, ascending, so that flushes lock in one order. */
-export function entriesOf(submission: Submission): PendingAppend {
+/**
+ * Splits a submission into one entry per bucket, ascending, so that flushes lock in one order. A large body is packed in several turns of
+ * the event loop: only then a promise.
+ */
+export function entriesOf(submission: Submission): PendingAppend | Promise<PendingAppend> {
+  const work = makeEntries(submission);
+  const { done, value } = work.next();
+  return done === true ? value : finishInTurns(work);
+}
+
+async function finishInTurns<Result>(work: Generator<void, Result>): Promise<Result> {
+  for (;;) {
+    await new Promise((resume) => setImmediate(resume));
+    const { done, value } = work.next();
+    if (done === true) return value;
+  }
+}
+
+function* makeEntries(submission: Submission): Generator<void, PendingAppend> {
   const byBucket = splitByBucket(submission);
   const rejectedOf = addRejected(byBucket, submission.rejected);
   const parts = [...byBucket].sort(([left], [right]) => left - right);
-  const entries = parts.map(([bucket, slices]): LogEntry => {
+  const entries: LogEntry[] = [];
+  for (const [bucket, slices] of parts) {
     const rejected = rejectedOf.get(bucket) ?? [];
     const kept =
       rejected.length === 0
         ? slices
         : [...slices, ...rejected].sort((left, right) => left.index - right.index);
-    return {
+    entries.push({
       bucket,
       fields: {
         bucket,
@@ -100,9 +118,9 @@ export function entriesOf(submission: Submission): PendingAppend {
         trace_context: submission.traceContext ?? undefined,
       },
       rejections: rejectionsOf(rejected),
-      ...packBody(submission.body, kept),
-    };
-  });
+      ...(yield* packing(submission.body, kept)),
+    });
+  }
   const bytes = entries.reduce((sum, entry) => sum + bytesOf(entry), 0);
   return { entries, bytes, clientId: submission.clientId, idempotency: submission.idempotency };
 }
