@@ -127,6 +127,8 @@ const DELETE_DEAD_DENIALS = namedStatement(
   `delete from bellhop.denied_token where expires_at <= $1`,
 );
 
+/** Secrets checked at the same time: fewer than a thread has connections. */
+const CHECKS_AT_ONCE = 2;
 /** Requests that wait to be authenticated on a thread, in total and of one network. */
 const CHECKS_WAITING_MAX = 2_000;
 const NETWORK_CHECKS_WAITING_MAX = 1_000;
@@ -271,8 +273,8 @@ export function createAuthenticator(options: AuthenticatorOptions) {
       cursorKey,
       parties,
       tidy,
-      /** Authenticates with secrets: half of the connections, for which networks take turns. */
-      checks: new Semaphore(Math.ceil(pool.options.max / 2), CHECKS_WAITING_MAX, NETWORK_CHECKS_WAITING_MAX),
+      /** Authenticates with secrets. Networks take turns. */
+      checks: new Semaphore(CHECKS_AT_ONCE, CHECKS_WAITING_MAX, NETWORK_CHECKS_WAITING_MAX),
       /** What an authenticated client changes by its secret locks its rows: the others of its requests wait here, not on connections. */
       changes: new ClientSemaphores(1),
     },
