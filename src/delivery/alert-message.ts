@@ -36,7 +36,7 @@ interface AlertRow {
 /** Further ones are counted. */
 const ROWS_MAX = 100;
 
-export const CONDITION_NAMES: Readonly<Record<AlertCondition, string>> = {
+const CONDITION_NAMES: Readonly<Record<AlertCondition, string>> = {
   silent: "Silent feed",
   quarantine: "Records in quarantine",
   variance: "Inventory and reservations differ",
@@ -62,7 +62,7 @@ function describe({ condition, detail }: AlertRow, timeZone: string): string {
     case "silent":
       return `No batch of ${resource} since ${writeInstant(lastReceivedAt ?? null, timeZone)}; one is expected every ${cadenceHours} h. Figures are as old.`;
     case "quarantine":
-      return `${records >= COUNTED_MAX ? "1,000 or more records wait" : countText(records, "record waits", "records wait")} for a decision. Figures are without them.`;
+      return `${records >= COUNTED_MAX ? "1,000 or more records wait for a decision and are" : countText(records, "record waits for a decision and is", "records wait for a decision and are")} not in the figures.`;
     case "variance":
       return `${countText(nights, "night")} of the next 30, by ${countText(rooms, "room")} in total.`;
     case "unmapped":

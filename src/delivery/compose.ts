@@ -27,7 +27,7 @@ export type Composed =
   | { readonly content: MessageContent; readonly dropped?: never }
   | { readonly dropped: string; readonly content?: never };
 
-export const isTest = ({ occasion }: Pick<DueMessage, "occasion">): boolean => occasion.startsWith("test:");
+const isTest = ({ occasion }: Pick<DueMessage, "occasion">): boolean => occasion.startsWith("test:");
 
 const placeOf = ({ clientCode, propertyCode }: Subscription) =>
   clientCode === null ? "all your properties" : `${clientCode}/${propertyCode ?? "*"}`;

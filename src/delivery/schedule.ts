@@ -16,7 +16,7 @@ export function instantOfLocalTime(date: string, localTime: string, timeZone: st
 }
 
 /** The date that a zone's clocks show. */
-export const localDateOf = (now: Date, timeZone: string): string =>
+const localDateOf = (now: Date, timeZone: string): string =>
   businessDayOf(now, { timeZone, businessDayEnd: "00:00" });
 
 /** A due time, and the date of its zone. */

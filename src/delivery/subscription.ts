@@ -75,11 +75,11 @@ const NIGHTS_MAX = 365;
 const PICKUP_ROOMS_MAX = 10_000;
 const OF_OPERATOR_MAX = 20;
 /** Each is planned every minute. */
-export const SUBSCRIPTIONS_MAX = 2_000;
+const SUBSCRIPTIONS_MAX = 2_000;
 const TESTS_PER_HOUR = 10;
 const MESSAGES_LISTED_MAX = 100;
 
-export const NO_SUBSCRIPTION = "No subscription has this id.";
+const NO_SUBSCRIPTION = "No subscription has this id.";
 
 /** A subscription with what decides what its operator may see. */
 export type Subscription = Row<SubscriptionItem> & {

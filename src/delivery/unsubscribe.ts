@@ -18,7 +18,7 @@ export const unsubscribeTokenOf = (key: Buffer, subscriptionId: string): string 
   `${subscriptionId}.${signatureOf(key, subscriptionId).toString("base64url")}`;
 
 /** The subscription that a token names; undefined if the token is not one of this installation. */
-export function readUnsubscribeToken(key: Buffer, token: string): string | undefined {
+function readUnsubscribeToken(key: Buffer, token: string): string | undefined {
   const [subscriptionId = "", signature = ""] = token.split(".", 2);
   const given = Buffer.from(signature, "base64url");
   const right = signatureOf(key, subscriptionId);

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
 import { after, before, test } from "node:test";
 import { replay } from "../../src/apply/replay.ts";
 import { nightEntriesOf } from "../../src/apply/state/state-schema.ts";
@@ -55,15 +56,41 @@ test("a dry run counts what would go, and changes nothing", async () => {
     { clientCode: "ACME", propertyCode: "LON01", name: "currency" },
     "EUR",
   );
+  await subscribe();
   const was = await tables();
   const { code, out, err } = await run("property", "ACME/LON01", "--dry-run", "--json");
   assert.equal(code, 0, err);
   const report = JSON.parse(out) as { logRecords: number; rows: Record<string, number> };
   assert.equal(report.logRecords, 5);
   assert.equal(report.rows["bellhop_state.current_record"], 4);
-  assert.equal(report.rows["bellhop.property_setting"], 1);
+  for (const table of ["property_setting", "subscription", "subscription_message", "alert"])
+    assert.equal(report.rows[`bellhop.${table}`], 1, table);
   assert.deepEqual(await tables(), was);
 });
+
+/** A report of LON01, and an alert of it and one of its neighbour, each in a message of a subscription to both. */
+async function subscribe(): Promise<void> {
+  const [report, alerts, ...messages] = Array.from({ length: 4 }, () => randomUUID());
+  await bench.rows(
+    "insert into bellhop.operator (name, role, grants) values ('anna', 'revenue', '{ACME/*}')",
+  );
+  await bench.rows(
+    `insert into bellhop.subscription (subscription_id, operator_name, kind, client_code, property_code, local_time, nights)
+    values ($1, 'anna', 'report', 'ACME', 'LON01', '07:00', 30), ($2, 'anna', 'alerts', null, null, null, null)`,
+    [report, alerts],
+  );
+  for (const [at, propertyCode] of ["LON01", NEIGHBOUR].entries()) {
+    await bench.rows(
+      "insert into bellhop.subscription_message (message_id, subscription_id, occasion) values ($1::uuid, $2, $1::uuid::text)",
+      [messages[at], alerts],
+    );
+    await bench.rows(
+      `insert into bellhop.alert (subscription_id, bucket, property_id, condition, detail, began_at, began_message)
+      select $1, bucket, property_id, 'silent', '{}', now(), $2 from bellhop.property where property_code = $3`,
+      [alerts, messages[at], propertyCode],
+    );
+  }
+}
 
 test("a person at a terminal must confirm, except in a dry run", async () => {
   const was = await tables();
@@ -122,6 +149,9 @@ test("all data of a property is deleted, and none of its neighbour in the same b
   const now = new Map((await tables()).map(({ table, count }) => [table, count]));
   assert.equal(now.get("log"), books.find(({ table }) => table === "log")?.count);
   assert.equal(now.get("current"), 2);
+  assert.deepEqual(await bench.rows("select kind from bellhop.subscription"), [{ kind: "alerts" }]);
+  for (const table of ["subscription_message", "alert"])
+    assert.equal((await bench.rows(`select from bellhop.${table}`)).length, 1, table);
   const [tombstone] = await bench.rows<{ deleted: boolean }>(
     "select deleted_at is not null as deleted from bellhop.property where property_code = 'LON01'",
   );
