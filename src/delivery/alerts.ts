@@ -70,12 +70,14 @@ const CONDITIONS: Readonly<
   },
 };
 
-const placeOf = ({
-  clientCode,
-  propertyCode,
-  condition,
-}: Pick<Fact, "clientCode" | "propertyCode" | "condition">) =>
-  JSON.stringify([clientCode, propertyCode, condition]);
+/** Open alerts by client code, then property: a key for each of thousands of properties would take most of the time. */
+const byProperty = (open: readonly OpenAlert[]) =>
+  new Map(
+    [...Map.groupBy(open, ({ clientCode }) => clientCode)].map(([clientCode, some]) => [
+      clientCode,
+      Map.groupBy(some, ({ propertyCode }) => propertyCode),
+    ]),
+  );
 
 /** Whether a subscription is about a property that its operator may see now. */
 export function isCovered(
@@ -100,24 +102,28 @@ export function changesOf(
   open: readonly OpenAlert[],
 ): Changes {
   const scope = new Scope(subscription.grants);
-  const before = Map.groupBy(open, placeOf);
+  const before = byProperty(open);
+  const covered = new Set<OpenAlert>();
   const begins: Fact[] = [];
   const ends: { alertId: string; isReported: boolean }[] = [];
   for (const item of portfolio) {
     if (!isCovered(scope, subscription, item)) continue;
+    const { clientCode, propertyCode } = item;
+    const own = before.get(clientCode)?.get(propertyCode) ?? [];
     for (const condition of subscription.conditions) {
-      const at = { clientCode: item.clientCode, propertyCode: item.propertyCode, condition };
-      const alerts = before.get(placeOf(at)) ?? [];
-      before.delete(placeOf(at));
       const holding = CONDITIONS[condition](item, subscription.pickupRooms);
+      const alerts = own.filter((alert) => alert.condition === condition);
       for (const one of holding ?? [])
-        if (!alerts.some(({ subject }) => subject === one.subject)) begins.push({ ...at, ...one });
-      for (const { alertId, subject } of alerts)
-        if (!goesOn(condition, subject, item, holding))
-          ends.push({ alertId, isReported: condition !== "pickup" });
+        if (!alerts.some(({ subject }) => subject === one.subject))
+          begins.push({ clientCode, propertyCode, condition, ...one });
+      for (const alert of alerts) {
+        covered.add(alert);
+        if (!goesOn(condition, alert.subject, item, holding))
+          ends.push({ alertId: alert.alertId, isReported: condition !== "pickup" });
+      }
     }
   }
-  for (const { alertId } of [...before.values()].flat()) ends.push({ alertId, isReported: false });
+  for (const alert of open) if (!covered.has(alert)) ends.push({ alertId: alert.alertId, isReported: false });
   return { begins, ends };
 }
 

@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
 import type pg from "pg";
 import type { Config } from "../config.ts";
-import { createPool, logSlowStatements, POOL_ANSWER_MS_MAX } from "../platform/db/connection.ts";
+import { QuestionTooLarge } from "../insight/question.ts";
+import { createPool, logSlowStatements, POOL_ANSWER_MS_MAX, readFor } from "../platform/db/connection.ts";
 import { readStatement } from "../platform/db/statement.ts";
 import { NotFoundError } from "../platform/errors/operator-error.ts";
 import { Repeat } from "../platform/runtime/repeat.ts";
@@ -35,7 +36,6 @@ const ATTEMPTS_MAX = 2 * RETRY_SECONDS.length;
 const MESSAGE_DAYS = 30;
 const MESSAGES_KEPT = 100;
 const BODIES_KEPT = 14;
-const ALERT_DAYS = 90;
 
 /** Size of a node's pool for reports and alerts. */
 export const DELIVERY_CONNECTIONS = 2;
@@ -46,6 +46,8 @@ export interface Settled {
   readonly messageId: string;
   readonly state: Exclude<MessageState, "waiting"> | "retried";
   readonly result: string;
+  /** Why a message could not be made. */
+  readonly err?: unknown;
 }
 
 interface SenderOptions {
@@ -64,6 +66,7 @@ interface Outcome {
   readonly state: MessageState;
   readonly result: string;
   readonly content?: MessageContent;
+  readonly err?: unknown;
 }
 
 /** Sends the messages of the outbox. Any number of nodes may: each message is leased by one. */
@@ -85,7 +88,7 @@ export class MessageSender {
   async #sendOne(due: DueMessage, lease: string, signal: AbortSignal): Promise<Settled> {
     const { messageId, subscriptionId, attempts } = due;
     const outcome = await this.#attempt(due, AbortSignal.any([signal, AbortSignal.timeout(ATTEMPT_MS_MAX)]));
-    const { state, result, content } = outcome;
+    const { state, result, content, err } = outcome;
     // The console composes alerts again, for what may be seen then.
     const isKept = state === "kept" && content?.isAsOf === true;
     const html = isKept ? asHtml(content, undefined) : null;
@@ -94,7 +97,8 @@ export class MessageSender {
       ...SETTLE,
       values: [messageId, lease, state, result, content?.subject ?? "", html, seconds],
     });
-    return { subscriptionId, messageId, state: state === "waiting" ? "retried" : state, result };
+    const of = { subscriptionId, messageId, ...(err !== undefined && { err }) };
+    return { ...of, state: state === "waiting" ? "retried" : state, result };
   }
 
   async #attempt(due: DueMessage, signal: AbortSignal): Promise<Outcome> {
@@ -104,19 +108,21 @@ export class MessageSender {
     let composed: Composed | undefined;
     try {
       const subscription = await findSubscription(pool, due.subscriptionId);
-      composed = await compose(pool, subscription, due, baseUrl(), report);
+      composed = await readFor(signal, () => compose(pool, subscription, due, baseUrl(), report));
       if (composed.content === undefined) return { state: "dropped", result: composed.dropped };
       return {
         ...(await this.#hand(subscription, due, composed.content, signal)),
         content: composed.content,
       };
     } catch (error) {
-      if (error instanceof NotFoundError) return { state: "dropped", result: error.message };
-      const isOver = isLast || (error instanceof MailNotSent && error.isPermanent);
-      const result = error instanceof MailNotSent ? error.message : "The message could not be made.";
+      if (error instanceof NotFoundError || error instanceof QuestionTooLarge)
+        return { state: "dropped", result: error.message };
+      const state = (isOver: boolean) => (isOver ? "failed" : "waiting");
+      if (!(error instanceof MailNotSent))
+        return { state: state(isLast), result: "The message could not be made.", err: error };
       return {
-        state: isOver ? "failed" : "waiting",
-        result,
+        state: state(isLast || error.isPermanent),
+        result: error.message,
         ...(composed?.content !== undefined && { content: composed.content }),
       };
     }
@@ -140,7 +146,7 @@ export class MessageSender {
 }
 
 export async function tidySubscriptions(pool: pg.Pool): Promise<void> {
-  await pool.query({ ...TIDY, values: [MESSAGE_DAYS, MESSAGES_KEPT, BODIES_KEPT, ALERT_DAYS] });
+  await pool.query({ ...TIDY, values: [MESSAGE_DAYS, MESSAGES_KEPT, BODIES_KEPT] });
 }
 
 export interface DeliveryParts {
@@ -164,10 +170,10 @@ export function startDelivery({ config, log, clientConfig, baseUrl, cursorKey }:
   const send = new Repeat(
     async () => {
       const settled = await sender.sendDue(stopping.signal);
-      for (const { state, result, ...of } of settled) {
+      for (const { state, ...of } of settled) {
         metrics.subscriptionMessages.inc({ result: state });
-        if (state === "failed" || state === "retried")
-          log.info({ ...of, result }, "a report or alert was not sent");
+        if (of.err !== undefined) log.warn(of, "a report or alert could not be made");
+        else if (state === "failed" || state === "retried") log.info(of, "a report or alert was not sent");
       }
       if (settled.length > 0) send.wake();
     },

@@ -5,6 +5,7 @@ import type { PortfolioItem } from "../insight/console/answers.ts";
 import { answerPortfolio } from "../insight/console/portfolio.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import { withTransaction } from "../platform/db/transaction.ts";
+import { WorkPauses } from "../platform/runtime/work-pauses.ts";
 import { settingsOfClients } from "../settings/property-settings.ts";
 import { type Changes, changesOf, type OpenAlert } from "./alerts.ts";
 import { lastDue } from "./schedule.ts";
@@ -48,6 +49,8 @@ const PORTFOLIOS_MAX = 20;
 const IDLE_MS_MAX = 120_000;
 /** While so many messages of a subscription wait, its conditions are not compared, so that none is lost. */
 const WAITING_MAX = 20;
+/** So many messages of alerts a day are not spaced; each further one waits a minute longer, so that what comes and goes is no storm. */
+const UNSPACED_MAX = 5;
 /** Further ones begin with the next comparison. */
 const BEGINS_MAX = 1_000;
 
@@ -99,8 +102,10 @@ async function planAlerts(
     values: [subscriptions.map(({ subscriptionId }) => subscriptionId)],
   });
   const open = Map.groupBy(rows, ({ subscriptionId }) => subscriptionId);
+  const pauses = new WorkPauses();
   let queued = 0;
   for (const subscription of subscriptions) {
+    if (pauses.isDue) await pauses.pause();
     const changes = changesOf(subscription, portfolio, open.get(subscription.subscriptionId) ?? []);
     if (changes.begins.length + changes.ends.length > 0)
       queued += await recordChanges(client, subscription, changes);
@@ -155,7 +160,7 @@ async function recordChanges(
   const reported = ends.filter(({ isReported }) => isReported);
   const { rows } = await client.query<{ messageId: string | null; hasRoom: boolean }>({
     ...FIND_UNSENT,
-    values: [subscriptionId, WAITING_MAX],
+    values: [subscriptionId, WAITING_MAX, UNSPACED_MAX],
   });
   const [{ messageId: unsent, hasRoom } = { messageId: null, hasRoom: false }] = rows;
   const isReported = begins.length + reported.length > 0;

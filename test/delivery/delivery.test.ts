@@ -16,6 +16,7 @@ import {
   type SubscriptionInput,
 } from "../../src/delivery/subscription.ts";
 import { refreshFigures } from "../../src/insight/property-figures.ts";
+import { QuestionTooLarge } from "../../src/insight/question.ts";
 import { setSetting } from "../../src/settings/change-setting.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { type MailServer, type ReceivedMail, startMailServer } from "../support/mail-server.ts";
@@ -271,6 +272,43 @@ test("a client code with thousands of properties does not displace the alerts of
   }
 });
 
+test("a condition that comes and goes is a few messages a day, and the last state is sent", async () => {
+  const cadence = { ...LISBON, name: "cadence.inventories" };
+  await addOperator(service, "hugo", ["ACME/LIS01"]);
+  const subscriptionId = await subscribe(service, "hugo", { kind: "alerts", conditions: ["silent"] });
+  const flap = async (times: number) => {
+    for (let count = 0; count < times; count++) {
+      await setSetting(service.pool, cadence, count % 2 === 0 ? "0.001" : "24");
+      await planMessages(service.pool);
+      // Otherwise the next change joins the message.
+      await service.pool.query(
+        "update bellhop.subscription_message set attempts = 1 where subscription_id = $1 and state = 'waiting'",
+        [subscriptionId],
+      );
+    }
+    return (await statesOf(service, subscriptionId)).length;
+  };
+  try {
+    assert.equal(await flap(20), 6);
+    const pass = (minutes: number) =>
+      service.pool.query(
+        "update bellhop.subscription_message set created_at = created_at - make_interval(mins => $2) where subscription_id = $1",
+        [subscriptionId, minutes],
+      );
+    await pass(2);
+    assert.equal(await flap(5), 7);
+    const isOpen = async () => (await findSubscription(service.pool, subscriptionId)).openAlerts > 0;
+    await setSetting(service.pool, cadence, (await isOpen()) ? "24" : "0.001");
+    await planMessages(service.pool);
+    assert.equal((await statesOf(service, subscriptionId)).length, 7);
+    await pass(2);
+    await planMessages(service.pool);
+    await until(async () => (await statesOf(service, subscriptionId)).length === 8, WAIT_MS);
+  } finally {
+    await setSetting(service.pool, cadence, "24");
+  }
+});
+
 const opened: { close(): unknown }[] = [];
 
 const serve: typeof startMailServer = async (...given) => {
@@ -410,6 +448,51 @@ test("a refused recipient fails at once, a busy server is tried again, and no pa
     }
   }));
 
+test("a password goes to no server without TLS, also if it hides that it has it", () =>
+  withoutService(async (database) => {
+    let asked = 0;
+    const server = await serve({
+      onAuth: (_auth, _session, done) => {
+        asked += 1;
+        done(null, { user: "a" });
+      },
+    });
+    // An address that is of this machine, and not written as such.
+    const url = server.url.replace("smtp://127.0.0.1", "smtp://bellhop:Pa55word@0.0.0.0");
+    await addOperator(database, "anna", ["ACME/*"]);
+    const subscriptionId = await subscribe(database, "anna", { kind: "alerts", conditions: ["silent"] });
+    await queueTest(database.pool, { subscriptionId, operator: "anna", kind: "alerts" });
+    const [settled] = await senderOn(database, url).sendDue(never);
+    assert.equal(settled?.state, "retried");
+    assert.match(settled.result, /STARTTLS/);
+    assert.deepEqual([asked, server.received.length], [0, 0]);
+  }));
+
+test("what keeps a message from being made is in the log; too many records are said and not tried again", () =>
+  withoutService(async (database) => {
+    await addOperator(database, "anna", ["ACME/*"]);
+    const subscriptionId = await subscribe(database, "anna", {
+      kind: "report",
+      ...LISBON,
+      localTime: "00:00",
+    });
+    const sendFailing = async (error: Error) => {
+      await queueTest(database.pool, { subscriptionId, operator: "anna", kind: "report" });
+      const [settled] = await senderOn(database, undefined, async () => {
+        throw error;
+      }).sendDue(never);
+      return settled;
+    };
+    const failure = new Error("a bug");
+    const failed = await sendFailing(failure);
+    assert.deepEqual([failed?.state, failed?.err], ["retried", failure]);
+    const refused = await sendFailing(new QuestionTooLarge("Too many records: ask for fewer nights."));
+    assert.deepEqual(
+      [refused?.state, refused?.result],
+      ["dropped", "Too many records: ask for fewer nights."],
+    );
+  }));
+
 test("without a mail server, reports are kept with what they say; old ones lose it, and go", () =>
   withoutService(async (database) => {
     await addOperator(database, "anna", ["ACME/*"]);
@@ -450,8 +533,14 @@ test("without a mail server, reports are kept with what they say; old ones lose 
     await database.pool.query(
       "update bellhop.subscription_message set created_at = created_at - interval '30 days'",
     );
+    await database.pool.query(
+      `insert into bellhop.alert (subscription_id, bucket, property_id, condition, detail, began_at, ended_at, began_message)
+      select subscription_id, 0, 1, 'silent', '{}', now(), now(), message_id from bellhop.subscription_message limit 1`,
+    );
     await tidySubscriptions(database.pool);
     assert.deepEqual(await messages(), []);
+    await tidySubscriptions(database.pool);
+    assert.equal((await database.pool.query("select from bellhop.alert")).rowCount, 0);
   }));
 
 test("a subscription that makes no sense is refused, and an operator has at most 20", () =>

@@ -1,7 +1,7 @@
 -- Applies the limits: of each subscription, settled messages of $1 days, the newest $2 of them (and those of three days, which keep an
--- occasion from being queued again), the bodies of the newest $3; alerts that ended $4 days ago.
+-- occasion from being queued again), the bodies of the newest $3; ended alerts that no message is left of.
 with old_alerts as (
-  delete from bellhop.alert where ended_at < clock_timestamp() - make_interval(days => $4)
+  delete from bellhop.alert where ended_at is not null and began_message is null and ended_message is null
 ),
 placed as (
   select message_id, created_at, row_number() over (partition by subscription_id order by created_at desc) as place
