@@ -431,11 +431,16 @@ export interface NightReservationItem {
   readonly roomType: string | null;
   readonly bookedRoomType: string | null;
   readonly group: string | null;
+  readonly marketSegment: string | null;
+  readonly rateCode: string | null;
+  readonly roomRevenue: string | null;
+  readonly currency: string | null;
   readonly shareId: string | null;
   readonly rooms: number;
   readonly counted: number;
   readonly arrival: string;
   readonly departure: string;
+  readonly bookedAt: string | null;
   readonly sourceTime: string;
   readonly requestId: string;
   readonly index: number;

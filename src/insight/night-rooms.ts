@@ -1,6 +1,7 @@
 import { readStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
 import type { Property } from "../query/property.ts";
+import { amountIn } from "./exact-amount.ts";
 import * as field from "./fields.ts";
 import type { PropertyStatuses } from "./query-context.ts";
 import { type NightWindow, type PointInTime, ROWS_MAX, requireFewRows } from "./question.ts";
@@ -59,11 +60,20 @@ export const NIGHT_RESERVATION_FIELDS = {
   roomType: field.roomType,
   bookedRoomType: field.codeOrNull("The room type that was booked.", "STD"),
   group: field.codeOrNull("Its group block.", "CONF26"),
+  marketSegment: field.orNull(
+    field.text("The market segment; several of one room type are separated by commas.", "LEISURE"),
+  ),
+  rateCode: field.orNull(field.text("The rate code; several are separated by commas.", "BAR")),
+  roomRevenue: field.decimalOrNull("Net room revenue of the night. Null: not reported.", "180.00"),
+  currency: field.orNull(field.text("Its currency, as sent.", "EUR")),
   shareId: field.codeOrNull("The share id; reservations with the same one share a room.", "S-77"),
   rooms: field.count("The reservation's number of rooms.", 1),
   counted: field.count("Rooms of the reservation that count on this night.", 1),
   arrival: field.day("Its first arrival.", "2026-07-13"),
   departure: field.day("Its last departure.", "2026-07-16"),
+  bookedAt: field.orNull(
+    field.time("When it was booked (`bookingDateTime`). Null: not reported.", "2026-03-02T09:15:00.000000Z"),
+  ),
   sourceTime: field.sourceTime("Source time of the version that counts."),
   ...field.placeOf("that version"),
   late: {
@@ -82,11 +92,20 @@ export type NightReservation = field.ValuesOf<typeof NIGHT_RESERVATION_FIELDS>;
 
 type NightRow = Pick<
   NightReservation,
-  "reservationId" | "shareId" | "label" | "roomType" | "bookedRoomType" | "group" | "rooms"
->;
+  | "reservationId"
+  | "shareId"
+  | "label"
+  | "roomType"
+  | "bookedRoomType"
+  | "group"
+  | "rooms"
+  | "marketSegment"
+  | "rateCode"
+  | "currency"
+> & { readonly revenue: string | null };
 export type VersionRow = Pick<
   NightReservation,
-  "reservationId" | "arrival" | "departure" | "sourceTime" | "requestId" | "index"
+  "reservationId" | "arrival" | "departure" | "bookedAt" | "sourceTime" | "requestId" | "index"
 > & { readonly lateRequestId: string | null; readonly lateIndex: number | null };
 
 /**
@@ -170,11 +189,14 @@ export async function readNightReservations(
   return rows.flatMap(({ shareId, counted, rooms, ...row }) => {
     const version = versions.get(row.reservationId);
     if (version === undefined) return [];
-    const { lateRequestId, lateIndex, arrival, departure, sourceTime, requestId, index } = version;
+    const { lateRequestId, lateIndex, arrival, departure, bookedAt, sourceTime, requestId, index } = version;
     const late =
       lateRequestId === null || lateIndex === null ? null : { requestId: lateRequestId, index: lateIndex };
     const { reservationId, label, deducts, roomType, bookedRoomType, group } = row;
+    const { marketSegment, rateCode, currency, revenue } = row;
     const codes = { reservationId, label, deducts, roomType, bookedRoomType, group, shareId };
-    return [{ ...codes, rooms, counted, arrival, departure, sourceTime, late, requestId, index }];
+    const price = { marketSegment, rateCode, roomRevenue: amountIn(currency, revenue), currency };
+    const dates = { arrival, departure, bookedAt, sourceTime };
+    return [{ ...codes, ...price, rooms, counted, ...dates, late, requestId, index }];
   });
 }

@@ -1,3 +1,4 @@
+import { daysBetween } from "#contract/dates.ts";
 import { type NightRange, type Nights, nightsOf } from "#contract/night-ranges.ts";
 import { type Grants, grantsInclude } from "../identity/grants.ts";
 import { isWithinKeys, type Scope } from "../identity/scope.ts";
@@ -142,11 +143,15 @@ function reasonOf(
 const knowsLastYear = ({ lastYearFrom }: KnownDates, from: string) =>
   lastYearFrom !== null && lastYearFrom <= from;
 
-/** The figures that a hotel does not know. */
-const unknownOf = (report: KeptReport, from: string): string[] => [
-  ...(knowsLastYear(report, from) ? [] : ["lastYear"]),
-  ...PICKUPS.flatMap((days, at) => (report.pickups[at] === true ? [] : [`pickup${days}`])),
-];
+/** The figures that a hotel with any in these nights does not know. */
+function unknownOf(report: KeptReport, { from, to }: Nights): string[] {
+  const [first, last] = [from, to].map((date) => daysBetween(report.from, date)) as [number, number];
+  if (!report.nights.some((night) => night >= first && night <= last)) return [];
+  return [
+    ...(knowsLastYear(report, from) ? [] : ["lastYear"]),
+    ...PICKUPS.flatMap((days, at) => (report.pickups[at] === true ? [] : [`pickup${days}`])),
+  ];
+}
 
 const namedOf = ({ clientCode, propertyCode, settings: { name } }: Hotel): Named => ({
   clientCode,
@@ -229,7 +234,7 @@ export async function buildPortfolioReport(
     properties: included.length,
     missing,
     unknown: included.flatMap(({ hotel, report }) => {
-      const figures = unknownOf(report, nights.from);
+      const figures = unknownOf(report, nights);
       return figures.length === 0 ? [] : [{ ...namedOf(hotel), figures }];
     }),
     oldestAsOf: instants[0] ?? null,

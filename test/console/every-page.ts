@@ -20,6 +20,7 @@ const HAS_WIDE_SHEETS =
 /** As `pagesOf` has them, which needs a hotel first. */
 const PAGE_NAMES = [
   "portfolio",
+  "portfolio-report",
   "intake",
   "requests",
   "request",

@@ -17,6 +17,7 @@ export function pagesOf(hotel: Hotel, clientId: string): readonly (readonly [nam
   const codes = new URLSearchParams({ clientCode, propertyCode }).toString();
   return [
     ["portfolio", "/?nights=90"],
+    ["portfolio-report", "/report"],
     ["intake", "/intake"],
     ["requests", "/requests?outcome=failed"],
     ["request", `/requests/${lenientRequestId}`],

@@ -132,6 +132,7 @@ const LISTS: Readonly<Record<string, Ask>> = {
   "GET intake": nothing,
   "GET requests": nothing,
   "GET portfolio": nothing,
+  "GET portfolio-report": nothing,
   "GET client-codes": nothing,
   "GET quarantine": nothing,
   "GET backfills": nothing,

@@ -14,6 +14,7 @@ import { IntakePage } from "./pages/intake.tsx";
 import { LogInPage } from "./pages/log-in.tsx";
 import { OperatorsPage } from "./pages/operators.tsx";
 import { PortfolioPage } from "./pages/portfolio.tsx";
+import { PortfolioReportPage } from "./pages/portfolio-report.tsx";
 import { BlocksPage } from "./pages/property/blocks.tsx";
 import { CalendarPage } from "./pages/property/calendar.tsx";
 import { OnTheBooksPage } from "./pages/property/on-the-books.tsx";
@@ -86,6 +87,7 @@ function Pages() {
   return (
     <Switch>
       <Route path="/" component={PortfolioPage} />
+      <Route path="/report" component={PortfolioReportPage} />
       <Route path="/intake" component={IntakePage} />
       <Route path="/requests" component={RequestsPage} />
       <Route path="/requests/:requestId" component={RequestPage} />

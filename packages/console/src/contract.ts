@@ -21,6 +21,8 @@ export type {
   PacePage as PaceAnswer,
   PickupItem,
   PickupPage as PickupAnswer,
+  PortfolioReport,
+  PortfolioReportItem,
   ReconciliationItem,
   ReconciliationPage as ReconciliationAnswer,
 } from "../../../src/console/api-types.ts";

@@ -11,7 +11,6 @@ import type {
   PortfolioTotal,
 } from "../contract.ts";
 import {
-  addDays,
   namesOf,
   propertyPath,
   writeChange,
@@ -25,13 +24,14 @@ import {
   writeSigned,
   writeSignedMoney,
 } from "../field/format.ts";
+import { LinkButton } from "../parts/button.tsx";
 import { AddressChoice, AddressFilter, AddressSelect } from "../parts/field.tsx";
 import { Filters } from "../parts/filters.tsx";
 import { type Column, ExportButtons, Pager, Table, useList } from "../parts/list.tsx";
 import { Answered, Empty, Notice, Page } from "../parts/page.tsx";
 import { SavedViews } from "../parts/saved-views.tsx";
 import { Badge, Instant, orDash } from "../parts/values.tsx";
-import { useFilters } from "../routing/filters.ts";
+import { useFilters, withChanges } from "../routing/filters.ts";
 
 const NIGHTS = [
   ["1", "Today"],
@@ -157,7 +157,7 @@ interface ToNightsProps {
 /** Links to the nights of the row on a page of its property. */
 function ToNights({ of, nights, path, children }: ToNightsProps) {
   if (isTotal(of) || of.day === null) return children;
-  const range = { from: of.day, to: addDays(of.day, nights - 1) };
+  const range = nights === 1 ? { from: of.day, to: of.day } : { range: `next${nights}` };
   return (
     <Link className="quiet" to={propertyPath(path, of, range)}>
       {children}
@@ -315,6 +315,12 @@ function csvLines(item: PortfolioItem): object[] {
   }));
 }
 
+/** The daily report of the same hotels and nights. */
+function reportOf({ search, city, nights }: Readonly<Record<string, string | undefined>>): string {
+  const range = nights === undefined || nights === "1" ? undefined : `next${nights}`;
+  return withChanges("/report", "", { search, city, range });
+}
+
 export function PortfolioPage() {
   const { filters } = useFilters();
   const { search, city, attention, sort, order, nights = NIGHTS_STANDARD } = Object.fromEntries(filters);
@@ -328,7 +334,12 @@ export function PortfolioPage() {
     <Page
       title="Portfolio"
       lead="On the books from today. Below each figure: its change from the same weekdays at this time last year."
-      actions={<ExportButtons name="portfolio" of={asked.whole} csv={CSV} csvRow={csvLines} />}
+      actions={
+        <>
+          <LinkButton to={reportOf({ search, city, nights })}>Daily report</LinkButton>
+          <ExportButtons name="portfolio" of={asked.whole} csv={CSV} csvRow={csvLines} />
+        </>
+      }
     >
       <Filters>
         <AddressChoice label="Nights" name="nights" standard={NIGHTS_STANDARD} options={NIGHTS} />

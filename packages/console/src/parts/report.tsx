@@ -1,6 +1,6 @@
 import { Link } from "wouter";
 import type { ExcelTable } from "../../../contract/src/excel.ts";
-import type { DailyReportAnswer, DailyReportItem, PropertyCodes } from "../contract.ts";
+import type { DailyReportItem, PortfolioReportItem, PropertyCodes } from "../contract.ts";
 import {
   addDays,
   writeCount,
@@ -19,19 +19,24 @@ import { Empty } from "./page.tsx";
 import { orDash, Share } from "./values.tsx";
 
 /** How the rows of a daily report are added up. */
-export const SUMS = {
+const SUMS = {
   "": "night",
   dayOfWeek: "day of the week",
   week: "week",
   month: "month",
   quarter: "quarter",
 } as const;
-export type Sum = keyof typeof SUMS;
+/** Of several hotels. */
+const SUMS_OF_HOTELS = { ...SUMS, property: "hotel" } as const;
+export type Sum = keyof typeof SUMS_OF_HOTELS;
 
-export function useSum(): Sum {
+export function useSum(ofHotels = false): Sum {
   const given = useFilters().filters.get("sum") ?? "";
-  return Object.hasOwn(SUMS, given) ? (given as Sum) : "";
+  return Object.hasOwn(ofHotels ? SUMS_OF_HOTELS : SUMS, given) ? (given as Sum) : "";
 }
+
+/** A row of the report of one hotel or of several. */
+export type ReportRow = DailyReportItem & Partial<PortfolioReportItem>;
 
 const FULL = 0.9;
 const EMPTY = 0.4;
@@ -44,10 +49,10 @@ const SHOWN = {
   moves: `${MOVES_SHOWN} biggest moves of 7 days`,
 } as const;
 
-export function ReportFilters() {
+export function ReportFilters({ ofHotels = false }: { ofHotels?: boolean }) {
   return (
     <>
-      <AddressSelect name="sum" label="Totals by" options={SUMS} />
+      <AddressSelect name="sum" label="Totals by" options={ofHotels ? SUMS_OF_HOTELS : SUMS} />
       <AddressSelect name="only" label="Show" options={SHOWN} />
     </>
   );
@@ -121,8 +126,17 @@ const WRITE: Readonly<Record<Kind, (value: number | string) => string>> = {
 
 const WEEKDAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
 
+interface Hotel extends PropertyCodes {
+  readonly name: string | null;
+}
+
+export const nameOfHotel = ({ name, clientCode, propertyCode }: Hotel): string =>
+  name ?? `${clientCode}/${propertyCode}`;
+
 /** `Sat 14 Mar 2026`, `Saturday`, `9 to 15 Mar`, `March 2026`, `Q1 2026` */
-function nameOfRow({ stayDate, dayOfWeek, dates = 1 }: DailyReportItem, sum: Sum): string {
+function nameOfRow(row: ReportRow, sum: Sum): string {
+  const { stayDate, dayOfWeek, dates = 1 } = row;
+  if (sum === "property") return row.name ?? row.propertyCode ?? "";
   if (sum === "dayOfWeek") return WEEKDAYS[(dayOfWeek ?? 1) - 1] ?? "";
   if (sum === "week")
     return dates === 1
@@ -133,16 +147,25 @@ function nameOfRow({ stayDate, dayOfWeek, dates = 1 }: DailyReportItem, sum: Sum
   return writeDate(stayDate);
 }
 
+/** Rows whose occupancies add up: a hotel's currencies have the same capacity, those of several hotels do not. */
+const shareKey = ({ stayDate, clientCode, propertyCode, properties, currency }: ReportRow): string =>
+  JSON.stringify(
+    properties === undefined || propertyCode !== undefined
+      ? [stayDate, clientCode, propertyCode]
+      : [stayDate, currency],
+  );
+
 /** A night's occupancy is that of all its currencies. */
-function occupancies(items: readonly DailyReportItem[]): ReadonlyMap<string, number> {
+function occupancies(items: readonly ReportRow[]): ReadonlyMap<string, number> {
   const shares = new Map<string, number>();
-  for (const { stayDate, occupancy } of items)
-    if (occupancy !== null) shares.set(stayDate, (shares.get(stayDate) ?? 0) + Number(occupancy));
+  for (const item of items)
+    if (item.occupancy !== null)
+      shares.set(shareKey(item), (shares.get(shareKey(item)) ?? 0) + Number(item.occupancy));
   return shares;
 }
 
 /** The rows of the address's filter, in its order; the rows of one night stay together unless they are sorted. */
-function useShownRows(items: readonly DailyReportItem[]): readonly DailyReportItem[] {
+function useShownRows(items: readonly ReportRow[]): readonly ReportRow[] {
   return shownRows(items, shownBy(useFilters().filters));
 }
 
@@ -158,9 +181,9 @@ interface Shown {
   readonly isDown: boolean;
 }
 
-function shownRows(items: readonly DailyReportItem[], { only, sort, isDown }: Shown) {
+function shownRows(items: readonly ReportRow[], { only, sort, isDown }: Shown) {
   const shares = occupancies(items);
-  const share = ({ stayDate }: DailyReportItem) => shares.get(stayDate);
+  const share = (item: ReportRow) => shares.get(shareKey(item));
   const moved = ({ pickup7Rooms }: DailyReportItem) => Math.abs(pickup7Rooms ?? 0);
   const byMoves = () =>
     new Set(
@@ -186,23 +209,35 @@ function shownRows(items: readonly DailyReportItem[], { only, sort, isDown }: Sh
   });
 }
 
-/** The table on the screen: its columns, rows and order. */
-export function useExcelOfReport({ clientCode, propertyCode }: PropertyCodes) {
-  const sum = useSum();
+interface Answered {
+  readonly items: readonly ReportRow[];
+  readonly totals: readonly ReportRow[];
+}
+
+/** The table on the screen: its columns, rows and order. `codes`: of the one hotel. */
+export function useExcelOfReport(codes?: PropertyCodes) {
+  const sum = useSum(codes === undefined);
   const { filters } = useFilters();
-  return ({ items, totals }: Pick<DailyReportAnswer, "items" | "totals">): Omit<ExcelTable, "about"> => {
+  const isNamed = codes !== undefined || sum === "property";
+  return ({ items, totals }: Answered): Omit<ExcelTable, "about"> => {
     const shown = shownRows(items, shownBy(filters));
-    const row = (item: DailyReportItem, name: string) => [
-      ...[clientCode, propertyCode, name, ...(sum === "" ? [] : [item.dates ?? null]), item.currency],
+    const row = (item: ReportRow, name: string) => [
+      ...(isNamed
+        ? [codes?.clientCode ?? item.clientCode ?? "", codes?.propertyCode ?? item.propertyCode ?? ""]
+        : []),
+      ...[name, ...(sum === "" ? [] : [item.dates ?? null])],
+      ...[...(codes === undefined ? [item.properties ?? null] : []), item.currency],
       ...FIGURES.map((figure) => figure.of(item)),
     ];
+    const text = (head: string) => ({ head, kind: "text" }) as const;
+    const count = (head: string) => ({ head, kind: "count" }) as const;
     return {
       columns: [
-        { head: "Client code", kind: "text" },
-        { head: "Property", kind: "text" },
+        ...(isNamed ? [text("Client code"), text("Property")] : []),
         { head: headOf(sum), kind: sum === "" ? "date" : "text" },
-        ...(sum === "" ? [] : [{ head: "Nights", kind: "count" } as const]),
-        { head: "Currency", kind: "text" },
+        ...(sum === "" ? [] : [count("Nights")]),
+        ...(codes === undefined ? [count("Hotels")] : []),
+        text("Currency"),
         ...FIGURES.map(({ head, kind }) => ({ head, kind })),
       ],
       rows: [
@@ -215,25 +250,26 @@ export function useExcelOfReport({ clientCode, propertyCode }: PropertyCodes) {
 }
 
 const headOf = (sum: Sum): string =>
-  sum === "" ? "Night" : `${SUMS[sum].charAt(0).toUpperCase()}${SUMS[sum].slice(1)}`;
+  `${SUMS_OF_HOTELS[sum].charAt(0).toUpperCase()}${SUMS_OF_HOTELS[sum].slice(1)}`;
 
 /** The address of what is behind a figure. */
-export type Behind = (figure: Figure | "night", item: DailyReportItem) => string | undefined;
+export type Behind = (figure: Figure | "night", item: ReportRow) => string | undefined;
 
 interface ReportTableProps {
-  readonly items: readonly DailyReportItem[];
-  readonly totals: readonly DailyReportItem[];
+  readonly items: readonly ReportRow[];
+  readonly totals: readonly ReportRow[];
   readonly behind: Behind;
   readonly isWeekend?: (date: string) => boolean;
+  readonly ofHotels?: boolean;
 }
 
 interface Row {
-  readonly item: DailyReportItem;
+  readonly item: ReportRow;
   readonly isTotal: boolean;
 }
 
-export function ReportTable({ items, totals, behind, isWeekend }: ReportTableProps) {
-  const sum = useSum();
+export function ReportTable({ items, totals, behind, isWeekend, ofHotels = false }: ReportTableProps) {
+  const sum = useSum(ofHotels);
   const shown = useShownRows(items);
   const currencies = new Set([...items, ...totals].map(({ currency }) => currency));
   const linked = (name: Figure | "night", { item, isTotal }: Row, text: string) => {
@@ -253,9 +289,12 @@ export function ReportTable({ items, totals, behind, isWeekend }: ReportTablePro
       sort: "night",
       cell: (row) => (row.isTotal ? "Total" : linked("night", row, nameOfRow(row.item, sum))),
     },
-    ...(sum === ""
+    ...(sum === "" || sum === "property"
       ? []
       : [{ head: "Nights", end: true, cell: ({ item }: Row) => orDash(item.dates, writeCount) }]),
+    ...(ofHotels && sum !== "property"
+      ? [{ head: "Hotels", end: true, cell: ({ item }: Row) => orDash(item.properties, writeCount) }]
+      : []),
     ...(currencies.size > 1 ? [{ head: "Currency", cell: ({ item }: Row) => orDash(item.currency) }] : []),
     ...FIGURES.map(
       (figure): Column<Row> => ({
@@ -273,7 +312,7 @@ export function ReportTable({ items, totals, behind, isWeekend }: ReportTablePro
   return (
     <>
       <Table<Row>
-        caption={`Daily report by ${SUMS[sum]}, the total first`}
+        caption={`Daily report by ${SUMS_OF_HOTELS[sum]}, the total first`}
         narrow="scroll"
         look="report"
         columns={columns}
@@ -281,7 +320,9 @@ export function ReportTable({ items, totals, behind, isWeekend }: ReportTablePro
           ...totals.map((item) => ({ item, isTotal: true })),
           ...shown.map((item) => ({ item, isTotal: false })),
         ]}
-        keyOf={({ item, isTotal }) => JSON.stringify([isTotal, item.stayDate, item.currency])}
+        keyOf={({ item, isTotal }) =>
+          JSON.stringify([isTotal, item.stayDate, item.currency, item.clientCode, item.propertyCode])
+        }
         rowClass={({ item, isTotal }) => {
           if (isTotal) return "total";
           return sum === "" && isWeekend?.(item.stayDate) ? "weekend" : undefined;

@@ -21,6 +21,7 @@ const GROUPS: readonly Group[] = [
     title: "Hotels",
     places: [
       { to: "/", text: "Portfolio", key: "p", also: ["/property", "/history"] },
+      { to: "/report", text: "Daily report", key: "d" },
       { to: "/subscriptions", text: "Reports and alerts", key: "e" },
     ],
   },
@@ -79,6 +80,7 @@ export const PROPERTY_TABS: readonly (readonly [path: string, text: string])[] =
 
 /** The documentation of each page, longest paths first. */
 const HELP: readonly (readonly [path: string, docs: string])[] = [
+  ["/report", "insight#of-several-hotels"],
   ["/property/report", "insight#daily-report"],
   ["/property/on-the-books", "insight#on-the-books"],
   ["/property/pace", "insight#pace"],

@@ -1,3 +1,4 @@
+import { NIGHT_RANGES, type NightRange, nightsOf } from "../../../../contract/src/night-ranges.ts";
 import { NightlyChart } from "../../charts/chart.tsx";
 import type { Series } from "../../charts/plot.tsx";
 import type { OnTheBooksAnswer, OnTheBooksItem } from "../../contract.ts";
@@ -47,6 +48,7 @@ import {
   PointInTimeFilters,
   type Range,
   ROWS_MAX,
+  rangeIn,
   sumBy,
   unitOf,
   useInsight,
@@ -124,36 +126,41 @@ export const OnTheBooksPage = ofProperty(function OnTheBooks({ codes }) {
   );
 });
 
-/** Common date ranges. */
-export function Presets({ range }: { range: Range }) {
-  const { change } = useFilters();
-  const { today: begin } = usePropertyView();
-  const month = `${begin.slice(0, 7)}-01`;
-  const nextMonth = firstOfNextMonth(month);
-  const presets: readonly (readonly [name: string, from: string, to: string])[] = [
-    ["next 7 nights", begin, addDays(begin, 6)],
-    ["next 30 nights", begin, addDays(begin, NIGHTS_SHOWN - 1)],
-    ["next 90 nights", begin, addDays(begin, 89)],
-    ["this month", month, addDays(nextMonth, -1)],
-    ["next month", nextMonth, addDays(firstOfNextMonth(nextMonth), -1)],
-    ["last 30 nights", addDays(begin, -30), addDays(begin, -1)],
-  ];
-  const chosen = presets.find(([, from, to]) => from === range.from && to === range.to)?.[0] ?? "";
+const RANGES: Readonly<Record<NightRange, string>> = {
+  next7: "next 7 nights",
+  next30: "next 30 nights",
+  next90: "next 90 nights",
+  thisMonth: "this month",
+  nextMonth: "next month",
+  last30: "last 30 nights",
+};
+
+interface PresetsProps {
+  readonly range: Range;
+  /** The business day that ranges begin with; by default the property's. */
+  readonly begin?: string;
+  readonly names?: readonly NightRange[];
+}
+
+/** Common ranges of nights. The address has their names, so that links and saved views move on with the business day. */
+export function Presets({ range, begin, names = NIGHT_RANGES }: PresetsProps) {
+  const { filters, change } = useFilters();
+  const { today } = usePropertyView();
+  const isShown = (name: NightRange) => {
+    const { from, to } = nightsOf(name, begin ?? today);
+    return from === range.from && to === range.to;
+  };
+  const chosen = rangeIn(filters) ?? names.find(isShown) ?? "";
   return (
     <SelectField
       label="Range"
       value={chosen}
-      options={[["", "own dates"], ...presets.map(([name]) => name)]}
+      options={[["", "own dates"], ...names.map((name) => [name, RANGES[name]] as const)]}
       onChange={(name) => {
-        const [, from, to] = presets.find(([each]) => each === name) ?? [];
-        if (from !== undefined && to !== undefined) change({ from, to });
+        if (name !== "") change({ range: name, from: undefined, to: undefined });
       }}
     />
   );
-}
-
-function firstOfNextMonth(first: string): string {
-  return `${addDays(first, 31).slice(0, 7)}-01`;
 }
 
 function groupingOf(filters: URLSearchParams): Grouping | undefined {

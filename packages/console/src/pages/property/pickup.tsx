@@ -24,6 +24,7 @@ import { Answered, Empty, Figures } from "../../parts/page.tsx";
 import { usePropertyView } from "../../parts/property-view.tsx";
 import { Disclosure, orDash, Word } from "../../parts/values.tsx";
 import { useFilters } from "../../routing/filters.ts";
+import { MovedReservations } from "./moved.tsx";
 import {
   ClockFilter,
   CutNotice,
@@ -44,6 +45,8 @@ import {
 
 const NIGHTS_SHOWN = 30;
 const DAY_COUNTS = [
+  ["1", "1 day"],
+  ["3", "3 days"],
   ["7", "7 days"],
   ["14", "14 days"],
   ["30", "30 days"],
@@ -100,6 +103,7 @@ export const PickupPage = ofProperty(function Pickup({ codes }) {
             <CutNotice nextCursor={answers.find(({ nextCursor }) => nextCursor !== null)?.nextCursor} />
             <Figures figures={recentFigures(pickup, measure, until, today)} />
             <HeatMap table={pickup} measure={measure} codes={codes} />
+            <OneNight codes={codes} range={range} answers={answers} />
             {movements.length !== 0 && <Movements movements={movements} />}
           </>
         )}
@@ -107,6 +111,20 @@ export const PickupPage = ofProperty(function Pickup({ codes }) {
     </PropertyPage>
   );
 });
+
+interface OneNightProps {
+  readonly codes: PropertyCodes;
+  readonly range: Range;
+  /** The newest day first. */
+  readonly answers: readonly PickupAnswer[];
+}
+
+/** The reservations behind the pickup of a single night. */
+function OneNight({ codes, range: { from, to }, answers }: OneNightProps) {
+  const since = answers.at(-1)?.since;
+  if (from !== to || since === undefined) return null;
+  return <MovedReservations codes={codes} night={from} since={since} until={answers[0]?.until ?? null} />;
+}
 
 function usePickupFilters() {
   const { filters } = useFilters();

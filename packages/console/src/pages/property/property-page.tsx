@@ -2,6 +2,7 @@ import type { ComponentType, ReactNode } from "react";
 import { Link, useLocation } from "wouter";
 import { useSearch } from "wouter/use-browser-location";
 import type { ExcelTable } from "../../../../contract/src/excel.ts";
+import { NIGHT_RANGES, type NightRange, nightsOf } from "../../../../contract/src/night-ranges.ts";
 import type { Series } from "../../charts/plot.tsx";
 import type { FeedHealthAnswer, PropertyCodes, ReconciliationItem } from "../../contract.ts";
 import { type Asked, addressOf, type ask, useAnswer } from "../../data/queries.ts";
@@ -137,9 +138,18 @@ export interface Range {
   readonly to: string;
 }
 
+/** The name of the range in the address, which moves on with the business day. */
+export function rangeIn(filters: URLSearchParams): NightRange | undefined {
+  if (filters.has("from") || filters.has("to")) return undefined;
+  return NIGHT_RANGES.find((name) => name === filters.get("range"));
+}
+
 /** The range in the address, at most 800 nights, or the default. */
-export function useRange(fallback: Range): Range {
+export function useRange(standard: Range): Range {
   const { filters } = useFilters();
+  const { today } = usePropertyView();
+  const named = rangeIn(filters);
+  const fallback = named === undefined ? standard : nightsOf(named, today);
   const given = (name: keyof Range) => {
     const text = filters.get(name) ?? "";
     return isStayDate(text) ? text : undefined;
@@ -286,12 +296,14 @@ export function InsightFilters({ range, children }: { range: Range; children?: R
   );
 }
 
-function RangeFilters({ range }: { range: Range }) {
+export function RangeFilters({ range }: { range: Range }) {
   const { filters, change } = useFilters();
-  const isGiven = filters.has("from") || filters.has("to");
+  const isGiven = ["from", "to", "range"].some((name) => filters.has(name));
   const nights =
     range.from === range.to ? writeDay(range.from) : `${writeDay(range.from)} – ${writeDay(range.to)}`;
-  useChip("Nights", isGiven ? nights : undefined, () => change({ from: undefined, to: undefined }));
+  useChip("Nights", isGiven ? nights : undefined, () =>
+    change({ from: undefined, to: undefined, range: undefined }),
+  );
   return (
     <>
       <TextFilter
@@ -300,14 +312,16 @@ function RangeFilters({ range }: { range: Range }) {
         first
         value={range.from}
         check={(text) => (isAskedDate(text) ? undefined : "A date")}
-        onChange={(from) => change({ from, to: range.to < from ? from : range.to }, "replace")}
+        onChange={(from) =>
+          change({ from, to: range.to < from ? from : range.to, range: undefined }, "replace")
+        }
       />
       <TextFilter
         label="To night"
         type="date"
         value={range.to}
         check={(text) => (isAskedDate(text) && text >= range.from ? undefined : "From its first night on")}
-        onChange={(to) => change({ from: range.from, to }, "replace")}
+        onChange={(to) => change({ from: range.from, to, range: undefined }, "replace")}
       />
     </>
   );

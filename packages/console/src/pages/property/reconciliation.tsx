@@ -16,13 +16,14 @@ import {
   writeDay,
   writeDayOfYear,
   writeMany,
+  writeMoney,
   writeSigned,
 } from "../../field/format.ts";
 import { AddressChoice } from "../../parts/field.tsx";
 import { type Column, figure, Table } from "../../parts/list.tsx";
 import { Answered, Empty, Figures, Section } from "../../parts/page.tsx";
 import { usePropertyView } from "../../parts/property-view.tsx";
-import { Badge, Disclosure, HistoryLink, orDash, RequestLink, Word } from "../../parts/values.tsx";
+import { Badge, Disclosure, HistoryLink, Instant, orDash, RequestLink, Word } from "../../parts/values.tsx";
 import { useFilters } from "../../routing/filters.ts";
 import {
   CutNotice,
@@ -422,9 +423,13 @@ interface ReservationsProps {
   readonly caption: string;
   readonly rows: readonly NightReservationItem[];
   readonly codes: PropertyCodes;
+  readonly counted?: Pick<Column<NightReservationItem>, "head" | "cell">;
 }
 
-export function ReservationsTable({ caption, rows, codes }: ReservationsProps) {
+const COUNTED = { head: "Counted", cell: ({ counted }: NightReservationItem) => counted };
+
+/** `counted`: the head and the value of the column of counted rooms. */
+export function ReservationsTable({ caption, rows, codes, counted = COUNTED }: ReservationsProps) {
   const columns: readonly Column<NightReservationItem>[] = [
     {
       head: "Reservation",
@@ -433,7 +438,11 @@ export function ReservationsTable({ caption, rows, codes }: ReservationsProps) {
     },
     { head: "Status", cell: (one) => <Status one={one} /> },
     { head: "Rooms", end: true, cell: ({ rooms }) => rooms },
-    { head: "Counted", end: true, cell: ({ counted }) => counted },
+    { head: counted.head, end: true, cell: counted.cell },
+    { head: "Segment", cell: ({ marketSegment }) => orDash(marketSegment) },
+    { head: "Rate code", cell: ({ rateCode }) => orDash(rateCode) },
+    figure("Room revenue", ({ roomRevenue }) => roomRevenue, writeMoney),
+    { head: "Booked", cell: ({ bookedAt }) => orDash(bookedAt, (at) => <Instant at={at} />) },
     { head: "Room type", cell: ({ roomType }) => orDash(roomType) },
     { head: "Group", cell: ({ group }) => orDash(group) },
     { head: "Share", cell: ({ shareId }) => orDash(shareId) },

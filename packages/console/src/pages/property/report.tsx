@@ -3,6 +3,7 @@ import { addDays, propertyPath, writeDate } from "../../field/format.ts";
 import { usePropertyView } from "../../parts/property-view.tsx";
 import {
   type Behind,
+  type Figure,
   ReportFilters,
   ReportTable,
   type Sum,
@@ -102,7 +103,6 @@ function behindOf(
       return value === null ? [] : [[name, value]];
     }),
   );
-  const clock: Record<string, string> = time["clock"] === undefined ? {} : { clock: time["clock"] };
   return (figure, { stayDate, dates = 1 }) => {
     const to = addDays(stayDate, dates - 1);
     if (sum === "dayOfWeek") return undefined;
@@ -111,25 +111,35 @@ function behindOf(
       return figure === "night"
         ? propertyPath("/property/report", codes, { ...time, from: stayDate, to })
         : undefined;
-    const before = addDays(stayDate, -YEAR_DAYS);
-    const night = (date: string, more: Readonly<Record<string, string>>) =>
-      propertyPath("/property/on-the-books", codes, { from: date, to: date, night: date, ...more });
-    if (figure === "lastYear") return night(before, { ...clock, asOf: lastYearAsOf ?? "" });
-    if (figure === "lastYearFinal") return night(before, time);
-    if (figure.startsWith("pickup"))
-      return propertyPath("/property/pickup", codes, {
-        ...clock,
-        from: stayDate,
-        to,
-        days: figure === "pickup30" ? "30" : "7",
-      });
-    if (figure === "cancelled" || figure === "noShows")
-      return propertyPath("/property/reconciliation", codes, {
-        ...time,
-        from: stayDate,
-        to,
-        night: stayDate,
-      });
-    return night(stayDate, time);
+    return behindNight(codes, figure, stayDate, time, lastYearAsOf);
   };
+}
+
+/** What is behind a figure of one night. `time`: the `asOf` and `clock` of the page. */
+export function behindNight(
+  codes: PropertyCodes,
+  figure: Figure | "night",
+  stayDate: string,
+  time: Readonly<Record<string, string>> = {},
+  lastYearAsOf: string | null = null,
+): string {
+  const clock: Record<string, string> = time["clock"] === undefined ? {} : { clock: time["clock"] };
+  const nights = { from: stayDate, to: stayDate };
+  const before = addDays(stayDate, -YEAR_DAYS);
+  const night = (date: string, more: Readonly<Record<string, string>>) =>
+    propertyPath("/property/on-the-books", codes, { from: date, to: date, night: date, ...more });
+  if (figure === "lastYear")
+    return lastYearAsOf === null
+      ? propertyPath("/property/report", codes, nights)
+      : night(before, { ...clock, asOf: lastYearAsOf });
+  if (figure === "lastYearFinal") return night(before, time);
+  if (figure.startsWith("pickup"))
+    return propertyPath("/property/pickup", codes, {
+      ...clock,
+      ...nights,
+      days: figure.slice("pickup".length),
+    });
+  if (figure === "cancelled" || figure === "noShows")
+    return propertyPath("/property/reconciliation", codes, { ...time, ...nights, night: stayDate });
+  return night(stayDate, time);
 }
