@@ -5,7 +5,7 @@ import { after, before, test } from "node:test";
 import { read, utils } from "@e965/xlsx";
 import type { ReportSource } from "../../src/delivery/compose.ts";
 import { MessageSender, tidySubscriptions } from "../../src/delivery/deliver-messages.ts";
-import { createMailTransport } from "../../src/delivery/mail-transport.ts";
+import { createMailTransport, MailNotSent } from "../../src/delivery/mail-transport.ts";
 import { planMessages } from "../../src/delivery/plan-messages.ts";
 import {
   addSubscription,
@@ -173,10 +173,12 @@ test("a report follows the property's time zone, once a local date, also when th
   await plan("2026-03-28T01:29:59Z");
   assert.deepEqual(await occasions(), ["2026-03-27"]);
   await plan("2026-03-28T01:30:00Z");
+  assert.deepEqual(await occasions(), ["2026-03-27", "2026-03-28"]);
   // 02:30 does not exist on this date.
   await plan("2026-03-29T01:29:59Z");
   assert.deepEqual(await occasions(), ["2026-03-27", "2026-03-28"]);
   await plan("2026-03-29T01:30:00Z");
+  assert.deepEqual(await occasions(), ["2026-03-27", "2026-03-28", "2026-03-29"]);
   await plan("2026-03-29T02:30:00Z");
   await setSetting(service.pool, { ...zoned, name: "timeZone" }, "America/New_York");
   await plan("2026-03-29T06:30:00Z");
@@ -542,6 +544,18 @@ test("without a mail server, reports are kept with what they say; old ones lose 
     await tidySubscriptions(database.pool);
     assert.equal((await database.pool.query("select from bellhop.alert")).rowCount, 0);
   }));
+
+test("a mail server is verified without a message; one that does not answer is said to", async () => {
+  const server = await startMailServer();
+  const transport = createMailTransport({ url: server.url, from: FROM });
+  await transport.verify();
+  transport.close();
+  await server.close();
+  assert.equal(server.received.length, 0);
+  const other = createMailTransport({ url: server.url, from: FROM });
+  await assert.rejects(other.verify(), (error) => error instanceof MailNotSent && !error.isPermanent);
+  other.close();
+});
 
 test("a subscription that makes no sense is refused, and an operator has at most 20", () =>
   withoutService(async (database) => {
