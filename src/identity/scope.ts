@@ -62,6 +62,12 @@ export class Scope {
   }
 }
 
+/** Grants in the form of `Scope.keys`. */
+export const keysOf = (grants: Grants): string[] =>
+  [...grants].flatMap(([clientCode, properties]) =>
+    [...properties].map((propertyCode) => `${clientCode}\n${propertyCode}`),
+  );
+
 /** SQL condition: the codes of a table's row are within the scope passed as `parameter`. Codes in grants contain no newline. */
 export function isWithinKeys(parameter: string, table = "property"): string {
   const [client, property] = [`${table}.client_code`, `${table}.property_code`];

@@ -3,7 +3,7 @@ import { daysBetween } from "#contract/dates.ts";
 import { KEPT_RANGES, type Nights } from "#contract/night-ranges.ts";
 import { lacksGrant } from "../identity/authorize.ts";
 import { arrangeGrants, type Grant, type Grants, grantsInclude, parseGrant } from "../identity/grants.ts";
-import type { Scope } from "../identity/scope.ts";
+import { keysOf, type Scope } from "../identity/scope.ts";
 import { readFor } from "../platform/db/connection.ts";
 import { jsonAnswer } from "../platform/http/openapi/errors.ts";
 import { schemaOf } from "../platform/http/openapi/model.ts";
@@ -190,11 +190,6 @@ const notAsked = (sum: RowsBy): readonly string[] =>
   sum === "property"
     ? ["dayOfWeek"]
     : [...notSummed(sum === "none" ? undefined : sum), ...Object.keys(OF_HOTEL)];
-
-const keysOf = (grants: Grants): string[] =>
-  [...grants].flatMap(([clientCode, properties]) =>
-    [...properties].map((propertyCode) => `${clientCode}\n${propertyCode}`),
-  );
 
 /** Refuses a hotel that is not granted, before anything is looked up. Throws EmptyRefusal. */
 function requireHotels(granted: Grants, asked: Grants | undefined): void {

@@ -1,7 +1,7 @@
 import { daysBetween } from "#contract/dates.ts";
 import { type NightRange, type Nights, nightsOf } from "#contract/night-ranges.ts";
-import { type Grants, grantsInclude } from "../identity/grants.ts";
-import { isWithinKeys, type Scope } from "../identity/scope.ts";
+import type { Grants } from "../identity/grants.ts";
+import { isWithinKeys, keysOf, type Scope } from "../identity/scope.ts";
 import { namedStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
 import { ServiceError } from "../platform/errors/registry.ts";
@@ -18,12 +18,14 @@ import { itemOfSum, PeriodSums, type SummedNights } from "./sum-reports.ts";
 
 /** Hotels of one report. */
 export const HOTELS_MAX = 5_000;
+/** Hotels among which those of a search or a city are looked for. */
+const HOTELS_READ_MAX = 100_000;
 
 const listProperties = namedStatement(
   "list-properties-of-report",
   `select property_id as "propertyId", bucket, client_code as "clientCode", property_code as "propertyCode"
   from bellhop.property
-  where ${isWithinKeys("$1")}
+  where ${isWithinKeys("$1")} and ${isWithinKeys("$3")}
   order by client_code, property_code
   limit $2`,
 );
@@ -91,24 +93,22 @@ async function findHotels(
 ): Promise<readonly Hotel[]> {
   const { rows } = await on.query<Property & PropertyCodes>({
     ...listProperties,
-    values: [within.keys, HOTELS_MAX + 1],
+    values: [within.keys, HOTELS_READ_MAX + 1, hotels === undefined ? null : keysOf(hotels)],
   });
-  if (rows.length > HOTELS_MAX)
+  const settings = await settingsOfClients(on, [...new Set(rows.map(({ clientCode }) => clientCode))]);
+  const matches = search === undefined ? () => true : matcherOf(search);
+  const found: Hotel[] = [];
+  for await (const some of new WorkPauses().inParts(rows))
+    for (const row of some) {
+      const own = settings.get(row.clientCode)?.of(row.propertyCode);
+      if (own === undefined || (city !== undefined && city !== own.city)) continue;
+      if (matches({ ...row, name: own.name, city: own.city })) found.push({ ...row, settings: own });
+    }
+  if (found.length > HOTELS_MAX || rows.length > HOTELS_READ_MAX)
     throw new ServiceError("bellhop.insight.TooLarge", {
       message: `A report has at most ${HOTELS_MAX} hotels: send hotels, search or city.`,
     });
-  const settings = await settingsOfClients(on, [...new Set(rows.map(({ clientCode }) => clientCode))]);
-  const found = rows.flatMap((row): Hotel[] => {
-    const own = settings.get(row.clientCode)?.of(row.propertyCode);
-    return own === undefined ? [] : [{ ...row, settings: own }];
-  });
-  const matches = search === undefined ? () => true : matcherOf(search);
-  return found.filter(
-    ({ settings: { name, city: own }, ...codes }) =>
-      (hotels === undefined || grantsInclude(hotels, codes.clientCode, codes.propertyCode)) &&
-      matches({ ...codes, name, city: own }) &&
-      (city === undefined || city === own),
-  );
+  return found;
 }
 
 /** The business days of hotels at an instant, earliest first. */

@@ -421,6 +421,21 @@ test("the report of several hotels is of the granted ones, and of those that are
     assert.equal((await ask(refused)).json()["exception"], "bellhop.http.InvalidParameter", refused);
 });
 
+test("the report of some hotels does not depend on how many others there are", async () => {
+  await service.pool.query(
+    `insert into bellhop.property (client_code, property_code, bucket, created_by)
+    select 'AAAA', 'P' || n, 0, 'c1' from generate_series(1, 5001) as n`,
+  );
+  try {
+    for (const asked of [{ hotels: "ACME/SUM-LYON" }, { search: "sum-lyon" }])
+      assert.equal((await reportOf({ ...asked, range: "next7" })).properties, 1);
+    const all = await session.get("portfolio-report?range=next7");
+    assert.equal(all.json()["exception"], "bellhop.insight.TooLarge");
+  } finally {
+    await service.pool.query("delete from bellhop.property where client_code = 'AAAA'");
+  }
+});
+
 test("a property's figures are computed again once a quarantined record is released", async () => {
   const today = new Date().toISOString().slice(0, 10);
   const record = {
