@@ -44,7 +44,6 @@ export function PortfolioReportPage() {
   return (
     <Page
       title="Daily report"
-      crumbs={[{ to: "/", text: "Portfolio" }]}
       lead="All hotels together, beside last year, with the pickup of the last business days. A figure opens its hotels."
       actions={
         <ExportButtons
