@@ -20,10 +20,15 @@ export interface ReportQuestion {
 
 interface ReportPage extends Pick<DailyReportPage, "totals"> {
   readonly items: readonly DailyReportItem[];
+  /** There are more than ROWS_MAX. */
+  readonly isCut: boolean;
 }
 
+const COUNT = new Intl.NumberFormat("en-GB");
 /** Rows of a file: a year in some currencies. */
 const ROWS_MAX = 2_000;
+const HEADLINE_CURRENCIES_MAX = 3;
+const CUT = `The file has the first ${COUNT.format(ROWS_MAX)} rows, the totals are of all: the console and the API have the others.`;
 /** Rows in the message itself; the file has all. */
 const NIGHTS_SHOWN_MAX = 31;
 const XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet";
@@ -72,7 +77,6 @@ const SHOWN = [
   "ADR",
 ].flatMap((head) => FIGURES.filter((figure) => figure.head === head));
 
-const COUNT = new Intl.NumberFormat("en-GB");
 const SHARE = new Intl.NumberFormat("en-GB", {
   style: "percent",
   minimumFractionDigits: 1,
@@ -113,8 +117,12 @@ function write({ kind, of, isWhole }: Figure, item: DailyReportItem): string {
 const hasCurrencies = (items: readonly DailyReportItem[]) =>
   new Set(items.map(({ currency }) => currency)).size > 1;
 
+/** Of a property in many currencies, those of the most rooms; the table has all totals. */
+const mainOf = (totals: ReportPage["totals"]) =>
+  totals.toSorted((one, other) => other.rooms - one.rooms).slice(0, HEADLINE_CURRENCIES_MAX);
+
 function headlinesOf({ totals, items }: ReportPage): Headline[] {
-  return totals.flatMap((total) => {
+  return mainOf(totals).flatMap((total) => {
     const { currency } = total;
     const money = (amount: string | null, digits = digitsOf(currency)) =>
       amount === null ? "–" : `${currency === null ? "" : `${currency} `}${writeMoney(amount, digits)}`;
@@ -199,8 +207,8 @@ async function readReport(
   const query = new URLSearchParams({ clientCode, propertyCode, from, to, limit: String(ROWS_MAX) });
   const { values } = new RequestParameters(dailyReport.parameters, `/?${query}`);
   const { result } = await askInsight(pool, dailyReport, values, null);
-  const { items, beside } = result as { items: readonly DailyReportItem[]; beside?: ReportPage };
-  return { items, totals: beside?.totals ?? [] };
+  const { items, beside } = result as { items: readonly DailyReportItem[]; beside?: DailyReportPage };
+  return { items, totals: beside?.totals ?? [], isCut: result.next !== null };
 }
 
 const nameOf = ({ name }: PropertySettings, { clientCode, propertyCode }: ReportQuestion) =>
@@ -236,12 +244,13 @@ export async function reportMessage(
     ["Property code", propertyCode],
     ["Nights", range],
     ["As of", asOf],
+    ...(report.isCut ? ([["Rows", CUT]] as const) : []),
   ] as const;
   const page = new URLSearchParams({ clientCode, propertyCode, from, to });
   return {
     subject: subjectOf(`${name}: pickup report of ${writeDate(from)}`),
     title: name,
-    lead: [`Daily pickup report, ${range}, as of ${asOf}.`],
+    lead: [`Daily pickup report, ${range}, as of ${asOf}.`, ...(report.isCut ? [CUT] : [])],
     headlines: headlinesOf(report),
     tables:
       report.items.length === 0

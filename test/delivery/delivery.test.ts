@@ -7,6 +7,7 @@ import type { ReportSource } from "../../src/delivery/compose.ts";
 import { MessageSender, tidySubscriptions } from "../../src/delivery/deliver-messages.ts";
 import { createMailTransport, MailNotSent } from "../../src/delivery/mail-transport.ts";
 import { planMessages } from "../../src/delivery/plan-messages.ts";
+import { reportMessage } from "../../src/delivery/report-message.ts";
 import {
   addSubscription,
   findSubscription,
@@ -124,6 +125,29 @@ test("a report is received once: HTML, text, an Excel file with the API's figure
   assert.deepEqual([rows[0]?.["Rooms"], rows[0]?.["Room revenue"]], [2, 241.1]);
   assert.match(html, /EUR 241</);
   await until(async () => (await statesOf(service, subscriptionId))[0]?.state === "sent", WAIT_MS);
+});
+
+test("a report of more rows than a file has says so, and its headlines are of the main currencies", async () => {
+  const many = { clientCode: "ACME", propertyCode: "MANY01" };
+  const currencies = ["AUD", "CHF", "EUR", "GBP", "SEK", "USD"];
+  const stays = currencies.map((currencyCode, at) =>
+    reservation(`C${at}`, `${day(-2)}T10:00:00Z`, {
+      ...many,
+      numberOfRooms: at + 1,
+      roomStays: [{ arrivalDate: today, departureDate: day(365), roomTypeCode: "DLX", currencyCode }],
+    }),
+  );
+  await apply(service, "reservations", stays);
+  const report = await reportMessage(service.pool, { ...many, nights: 365 }, BASE_URL, new Date());
+  assert.match(report.lead.join(), /first 2,000 rows, the totals are of all/);
+  const { Sheets } = read(report.attachments?.[0]?.content);
+  assert.match(utils.sheet_to_csv(Sheets["About"] ?? {}), /first 2,000 rows/);
+  assert.deepEqual(
+    report.headlines?.filter(({ name }) => name.startsWith("Rooms")).map(({ name }) => name.slice(-4, -1)),
+    ["USD", "SEK", "GBP"],
+  );
+  const short = await reportMessage(service.pool, { ...many, nights: 300 }, BASE_URL, new Date());
+  assert.equal(short.lead.length, 1);
 });
 
 test("unsubscribing needs the signed link alone: a GET asks, a POST ends it, also RFC 8058's", async () => {
