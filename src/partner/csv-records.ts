@@ -5,7 +5,8 @@ import { RECORD_BYTES_MAX } from "#contract/read-batch.ts";
 import { RESOURCES, type Resource } from "#contract/resource.ts";
 import type { FieldSchema } from "#contract/schema/field.ts";
 import { RECORD_SCHEMAS } from "#contract/schema/record-schemas.ts";
-import { type CellPlace, FileRecord, UnreadableFile } from "./file-record.ts";
+import { type CellPlace, FileRecord, oneOf, UnreadableFile } from "./file-record.ts";
+import { SeenIdentities } from "./seen-identities.ts";
 
 const DELIMITERS = [",", ";", "\t"] as const;
 const LINE_FEED = 0x0a;
@@ -17,6 +18,7 @@ const OWN_COLUMN: Readonly<Record<Resource, string>> = {
 };
 /** Two rows with equal values of these are one record. */
 const IDENTITY = ["clientCode", "propertyCode", "key", "sourceTime"] as const;
+const SHOWN_CHARACTERS_MAX = 128;
 
 /** A step of a column's path: a field, or the number of an item of the list before it, from 1. */
 type Step = string | number;
@@ -27,7 +29,8 @@ interface Column {
   readonly path: readonly Step[];
   readonly schema: FieldSchema;
   readonly isOfList: boolean;
-  readonly isIdentity: boolean;
+  /** Its part of the identity. */
+  readonly identity: (typeof IDENTITY)[number] | undefined;
 }
 
 interface Row {
@@ -75,7 +78,10 @@ function namesIn(
   });
 }
 
-/** Reads the rows of a CSV file as records, with at most one record in memory. Throws UnreadableFile with line and column. */
+/**
+ * Reads the rows of a CSV file as records, with at most one record in memory and fingerprints of the ones before. Throws UnreadableFile
+ * with line and column.
+ */
 export async function* csvRecords(
   file: string,
   resource: Resource,
@@ -88,6 +94,7 @@ export async function* csvRecords(
   let columns: readonly Column[] | undefined;
   let building: CsvRecordBuilder | undefined;
   let place = 0;
+  const seen = new SeenIdentities();
   for await (const row of rowsOf(source, delimiterOf(header), fail)) {
     if (columns === undefined) {
       columns = readHeader(resource, row, fail);
@@ -95,6 +102,7 @@ export async function* csvRecords(
     }
     if (building === undefined || !building.continues(row)) {
       if (building !== undefined) yield building.made();
+      refuseScattered(resource, columns, row, building, seen, fail);
       building = new CsvRecordBuilder(columns, place, row);
       place += 1;
     }
@@ -104,6 +112,39 @@ export async function* csvRecords(
 }
 
 type Fail = (line: number, why: string, cause?: unknown) => never;
+
+/**
+ * Stops at a row of an earlier record with other rows between, as after a sort: its items would become a version of their own that replaces
+ * the others. A file without lists has a record per row, and a row without its identity is invalid anyway.
+ */
+function refuseScattered(
+  resource: Resource,
+  columns: readonly Column[],
+  row: Row,
+  before: CsvRecordBuilder | undefined,
+  seen: SeenIdentities,
+  fail: Fail,
+): void {
+  if (!columns.some(({ isOfList }) => isOfList)) return;
+  const own = columns.filter(({ identity }) => identity !== undefined);
+  const values = own.map(({ at }) => row.cells[at] ?? "");
+  if (values.includes("")) return;
+  const line = seen.add(JSON.stringify(values), row.line);
+  if (line === undefined || before === undefined) return;
+  const named = (role: Column["identity"]) => own.find(({ identity }) => identity === role) as Column;
+  const key = named("key");
+  const differs = own.filter((column) => before.differsIn(column, row));
+  // Rows sorted by the key may still alternate in the rest.
+  const codes = differs.filter(({ identity }) => identity === "clientCode" || identity === "propertyCode");
+  const others = codes.length > 0 || differs.includes(key) ? codes : differs;
+  const sorted = [...others, key].sort((one, other) => own.indexOf(one) - own.indexOf(other));
+  const names = sorted.map(({ name }) => name).join(", then by ");
+  const shown = (row.cells[key.at] ?? "").slice(0, SHOWN_CHARACTERS_MAX);
+  fail(
+    row.line,
+    `${oneOf(resource)} ${shown} also has rows at line ${line}, with other rows between. Sort the file by ${names}, or give the later version a newer ${named("sourceTime").name}`,
+  );
+}
 
 /** The delimiter that the header has most of. */
 function delimiterOf(header: string): string {
@@ -223,7 +264,7 @@ function columnAt(resource: Resource, name: string, at: number, counts: Map<stri
     );
   if (occurrence > 1 && (!isOfList || /\.[1-9][0-9]*(\.|$)/.test(name))) throw new Error("occurs twice");
   const role = path.length === 1 ? schema.notes?.role : undefined;
-  return { name, at, path, schema, isOfList, isIdentity: IDENTITY.some((one) => one === role) };
+  return { name, at, path, schema, isOfList, identity: IDENTITY.find((one) => one === role) };
 }
 
 type Container = Record<string, unknown> | unknown[];
@@ -246,11 +287,14 @@ class CsvRecordBuilder {
   }
 
   /** Whether a row belongs to this record. */
-  continues({ cells }: Row): boolean {
-    const { cells: own } = this.#first;
-    return (
-      this.#hasLists && this.#columns.every(({ at, isIdentity }) => !isIdentity || cells[at] === own[at])
-    );
+  continues(row: Row): boolean {
+    const isOther = (column: Column) => column.identity !== undefined && this.differsIn(column, row);
+    return this.#hasLists && !this.#columns.some(isOther);
+  }
+
+  /** Whether a row has another cell in a column. */
+  differsIn({ at }: Column, { cells }: Row): boolean {
+    return cells[at] !== this.#first.cells[at];
   }
 
   add(row: Row, fail: Fail): void {

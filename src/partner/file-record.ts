@@ -1,4 +1,5 @@
 import { JsonRecord } from "#client";
+import type { Resource } from "#contract/resource.ts";
 import { OperatorError } from "../platform/errors/operator-error.ts";
 
 /** A line, from 1, and the column of a CSV file if one is meant. */
@@ -41,3 +42,8 @@ export class FileRecord extends JsonRecord {
 
 /** A file that cannot be read as records: sending it again does not help. */
 export class UnreadableFile extends OperatorError {}
+
+/** A resource's word for one record. */
+export function oneOf(resource: Resource): string {
+  return resource === "inventories" ? "inventory" : resource.slice(0, -1);
+}

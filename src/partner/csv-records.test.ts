@@ -1,0 +1,86 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Resource } from "#contract/resource.ts";
+import { columnsOf, csvRecords } from "./csv-records.ts";
+
+/** The records of a CSV text, from chunks of a given size, or its error. */
+async function read(text: string | Buffer, resource: Resource = "reservations", chunk = 65_536) {
+  const bytes = Buffer.from(text);
+  async function* chunks() {
+    for (let at = 0; at < bytes.length; at += chunk) yield bytes.subarray(at, at + chunk);
+  }
+  const header = bytes.toString("utf8").split("\n", 1)[0] as string;
+  const records = await Array.fromAsync(csvRecords("FILE", resource, header, chunks()));
+  return records.map((record) => record.parse() as Record<string, unknown>);
+}
+
+/** The message of the error that reading ends with. */
+async function errorOf(...args: Parameters<typeof read>): Promise<string> {
+  try {
+    await read(...args);
+  } catch (error) {
+    return (error as Error).message;
+  }
+  throw new Error("no error");
+}
+
+const RESERVATION = "clientCode,propertyCode,reservationId,lastModifiedDateTime,status";
+const STAY = "roomStays.arrivalDate,roomStays.departureDate,roomStays.roomTypeCode";
+const HEADER = `${RESERVATION},${STAY}`;
+const stay = (id: string, { time = "T1", property = "P1" } = {}) =>
+  `C,${property},${id},${time},CONFIRMED,2027-01-01,2027-01-02,DLX`;
+
+test("rows of one record with other rows between stop the file, of each resource", async () => {
+  const scattered = [HEADER, stay("C-3"), stay("C-4"), stay("C-3"), ""].join("\n");
+  assert.equal(
+    await errorOf(scattered),
+    "FILE cannot be read: LINE 4: reservation C-3 also has rows at line 2, with other rows between. Sort the file by reservationId, or give the later version a newer lastModifiedDateTime.",
+  );
+  const nights =
+    "clientCode,propertyCode,occupancyDate,createDateTime,roomTypeInventories.roomTypeCode,roomTypeInventories.roomsSold";
+  const night = (date: string, type: string) => `C,P,${date},T1,${type},1`;
+  const sorted = [nights, night("2027-01-01", "DLX"), night("2027-01-02", "DLX"), night("2027-01-01", "STD")];
+  assert.match(
+    await errorOf(sorted.join("\n"), "inventories"),
+    /LINE 4: inventory 2027-01-01 also has rows at line 2, .* by occupancyDate, or give the later version a newer createDateTime\.$/,
+  );
+  const groups = columnsOf("groups", false);
+  const block = (code: string, date: string) => {
+    const cells: Record<string, string> = { groupCode: code, "groupBlocks.occupancyDate": date };
+    return groups.map((name) => cells[name] ?? "1").join(",");
+  };
+  const blocks = [
+    groups.join(","),
+    block("G-1", "2027-01-01"),
+    block("G-2", "2027-01-01"),
+    block("G-1", "2027-01-02"),
+  ];
+  assert.match(await errorOf(blocks.join("\n"), "groups"), /LINE 4: group G-1 also has rows at line 2, /);
+});
+
+test("rows that alternate in a code or the source time are to be sorted by it too", async () => {
+  const rows = [stay("R"), stay("R", { property: "P2" }), stay("R")];
+  assert.match(
+    await errorOf([HEADER, ...rows].join("\n")),
+    /Sort the file by propertyCode, then by reservationId, or/,
+  );
+  const times = [stay("R"), stay("R", { time: "T2" }), stay("R")];
+  assert.match(
+    await errorOf([HEADER, ...times].join("\n")),
+    /Sort the file by reservationId, then by lastModifiedDateTime, or/,
+  );
+});
+
+test("another source time or property, missing keys and a file without lists are no rows of one record", async () => {
+  const other = [
+    stay("R"),
+    stay("R", { time: "T2" }),
+    stay("R", { property: "P2" }),
+    stay(""),
+    stay("S"),
+    stay(""),
+  ];
+  assert.equal((await read([HEADER, ...other].join("\n"))).length, 6);
+  const plain = ["A", "B", "A"].map((id) => `C,P,${id},T1,CONFIRMED`);
+  assert.equal((await read([RESERVATION, ...plain].join("\n"))).length, 3);
+});
