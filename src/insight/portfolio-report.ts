@@ -18,7 +18,7 @@ import { itemOfSum, PeriodSums, type SummedNights } from "./sum-reports.ts";
 
 /** Hotels of one report. */
 export const HOTELS_MAX = 5_000;
-/** Hotels among which those of a search or a city are looked for. */
+/** Hotels that a search or a city is compared with. */
 const HOTELS_READ_MAX = 100_000;
 
 const listProperties = namedStatement(
