@@ -1,7 +1,8 @@
 import type pg from "pg";
 import { digitsOf } from "#contract/currencies.ts";
 import { addDays } from "#contract/dates.ts";
-import { type ExcelKind, toExcel } from "#contract/excel.ts";
+import { toExcel } from "#contract/excel.ts";
+import { changeOf, type FigureName, REPORT_FIGURES, type ReportFigure } from "#contract/report-figures.ts";
 import type { DailyReportItem, DailyReportPage } from "../console/api-types.ts";
 import { dailyReport } from "../insight/daily-report.ts";
 import { askInsight } from "../insight/insight-routes.ts";
@@ -33,49 +34,22 @@ const CUT = `The file has the first ${COUNT.format(ROWS_MAX)} rows, the totals a
 const NIGHTS_SHOWN_MAX = 31;
 const XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet";
 
-type Value = number | string | null;
-
-interface Figure {
-  readonly head: string;
-  readonly kind: ExcelKind;
-  readonly of: (item: DailyReportItem) => Value;
-  /** Shown in whole units of its currency. */
-  readonly isWhole?: true;
-}
-
-/** The columns of the console's daily report. */
-const FIGURES: readonly Figure[] = [
-  { head: "Occupancy", kind: "share", of: ({ occupancy }) => occupancy },
-  { head: "Rooms", kind: "count", of: ({ rooms }) => rooms },
-  { head: "Last year", kind: "count", of: ({ lastYearRooms }) => lastYearRooms },
-  {
-    head: "Change",
-    kind: "change",
-    of: ({ rooms, lastYearRooms }) => (lastYearRooms === null ? null : rooms - lastYearRooms),
-  },
-  { head: "Last year final", kind: "count", of: ({ lastYearFinalRooms }) => lastYearFinalRooms },
-  { head: "Pickup 1", kind: "change", of: ({ pickup1Rooms }) => pickup1Rooms },
-  { head: "Pickup 3", kind: "change", of: ({ pickup3Rooms }) => pickup3Rooms },
-  { head: "Pickup 7", kind: "change", of: ({ pickup7Rooms }) => pickup7Rooms },
-  { head: "Pickup 30", kind: "change", of: ({ pickup30Rooms }) => pickup30Rooms },
-  { head: "Room revenue", kind: "money", of: ({ roomRevenue }) => roomRevenue, isWhole: true },
-  { head: "ADR", kind: "money", of: ({ adr }) => adr },
-  { head: "RevPAR", kind: "money", of: ({ revpar }) => revpar },
-  { head: "Cancelled", kind: "count", of: ({ cancelledRooms }) => cancelledRooms },
-  { head: "No-shows", kind: "count", of: ({ noShowRooms }) => noShowRooms },
-];
+/** Shown in whole units of its currency, as in the console's overviews; the file has all digits. */
+const WHOLE: FigureName = "revenue";
 /** Those in the message itself: a telephone shows the first ones. */
-const SHOWN = [
-  "Rooms",
-  "Pickup 1",
-  "Pickup 7",
-  "Occupancy",
-  "Last year",
-  "Change",
-  "Last year final",
-  "Room revenue",
-  "ADR",
-].flatMap((head) => FIGURES.filter((figure) => figure.head === head));
+const SHOWN = (
+  [
+    "rooms",
+    "pickup1",
+    "pickup7",
+    "occupancy",
+    "lastYear",
+    "change",
+    "lastYearFinal",
+    "revenue",
+    "adr",
+  ] as const
+).flatMap((name) => REPORT_FIGURES.filter((figure) => figure.name === name));
 
 const SHARE = new Intl.NumberFormat("en-GB", {
   style: "percent",
@@ -94,7 +68,7 @@ const DATE = new Intl.DateTimeFormat("en-GB", {
 export const writeDate = (date: string): string =>
   DATE.format(new Date(`${date}T00:00:00Z`)).replace(",", "");
 
-/** Exact: the text goes to the formatter. Revenue is in whole units, as in the console's overviews; the file has all digits. */
+/** Exact: the text goes to the formatter. */
 function writeMoney(amount: string, digits: number): string {
   const format = new Intl.NumberFormat("en-GB", {
     minimumFractionDigits: digits,
@@ -103,13 +77,13 @@ function writeMoney(amount: string, digits: number): string {
   return format.format(amount as `${number}`);
 }
 
-function write({ kind, of, isWhole }: Figure, item: DailyReportItem): string {
+function write({ name, kind, of }: ReportFigure, item: DailyReportItem): string {
   const value = of(item);
   if (value === null) return "–";
   if (kind === "share") return SHARE.format(Number(value));
   if (kind === "change") return SIGNED.format(Number(value));
   return kind === "money"
-    ? writeMoney(String(value), isWhole ? 0 : digitsOf(item.currency))
+    ? writeMoney(String(value), name === WHOLE ? 0 : digitsOf(item.currency))
     : COUNT.format(Number(value));
 }
 
@@ -127,7 +101,7 @@ function headlinesOf({ totals, items }: ReportPage): Headline[] {
     const money = (amount: string | null, digits = digitsOf(currency)) =>
       amount === null ? "–" : `${currency === null ? "" : `${currency} `}${writeMoney(amount, digits)}`;
     const signed = (rooms: number | null) => (rooms === null ? "–" : SIGNED.format(rooms));
-    const change = total.lastYearRooms === null ? null : total.rooms - total.lastYearRooms;
+    const change = changeOf(total);
     const of = hasCurrencies(items) ? ` (${currency ?? "no currency"})` : "";
     return [
       {
@@ -182,13 +156,13 @@ async function fileOf(
   const rowOf = (name: string, item: DailyReportItem) => [
     name,
     item.currency,
-    ...FIGURES.map(({ of }) => of(item)),
+    ...REPORT_FIGURES.map(({ of }) => of(item)),
   ];
   const blob = await toExcel({
     columns: [
       { head: "Night", kind: "date" },
       { head: "Currency", kind: "text" },
-      ...FIGURES.map(({ head, kind }) => ({ head, kind })),
+      ...REPORT_FIGURES.map(({ head, kind }) => ({ head, kind })),
     ],
     rows: [...totals.map((item) => rowOf("Total", item)), ...items.map((item) => rowOf(item.stayDate, item))],
     totals: totals.length,

@@ -1,5 +1,6 @@
 import { Link } from "wouter";
 import type { ExcelTable } from "../../../contract/src/excel.ts";
+import { type FigureName, REPORT_FIGURES, type ReportFigure } from "../../../contract/src/report-figures.ts";
 import type { DailyReportItem, PortfolioReportItem, PropertyCodes } from "../contract.ts";
 import {
   addDays,
@@ -58,66 +59,7 @@ export function ReportFilters({ ofHotels = false }: { ofHotels?: boolean }) {
   );
 }
 
-export type Kind = "count" | "change" | "money" | "share";
-type Value = number | string | null;
-
-/** A column of figures, on the screen and in files. */
-export interface ReportFigure {
-  readonly head: string;
-  readonly kind: Kind;
-  readonly of: (item: DailyReportItem) => Value;
-  /** What is behind the figure; it is also the name to sort by. */
-  readonly name: Figure;
-}
-
-export type Figure =
-  | "occupancy"
-  | "rooms"
-  | "lastYear"
-  | "change"
-  | "lastYearFinal"
-  | `pickup${1 | 3 | 7 | 30}`
-  | "revenue"
-  | "adr"
-  | "revpar"
-  | "cancelled"
-  | "noShows";
-
-const known = <Of,>(value: Of | null | undefined): Of | null => value ?? null;
-
-const FIGURES: readonly ReportFigure[] = [
-  { name: "occupancy", head: "Occupancy", kind: "share", of: ({ occupancy }) => occupancy },
-  { name: "rooms", head: "Rooms", kind: "count", of: ({ rooms }) => rooms },
-  {
-    name: "lastYear",
-    head: "Last year",
-    kind: "count",
-    of: ({ lastYearRooms }) => known(lastYearRooms),
-  },
-  {
-    name: "change",
-    head: "Change",
-    kind: "change",
-    of: ({ rooms, lastYearRooms }) => (known(lastYearRooms) === null ? null : rooms - Number(lastYearRooms)),
-  },
-  {
-    name: "lastYearFinal",
-    head: "Last year final",
-    kind: "count",
-    of: ({ lastYearFinalRooms }) => known(lastYearFinalRooms),
-  },
-  { name: "pickup1", head: "Pickup 1", kind: "change", of: ({ pickup1Rooms }) => known(pickup1Rooms) },
-  { name: "pickup3", head: "Pickup 3", kind: "change", of: ({ pickup3Rooms }) => known(pickup3Rooms) },
-  { name: "pickup7", head: "Pickup 7", kind: "change", of: ({ pickup7Rooms }) => known(pickup7Rooms) },
-  { name: "pickup30", head: "Pickup 30", kind: "change", of: ({ pickup30Rooms }) => known(pickup30Rooms) },
-  { name: "revenue", head: "Room revenue", kind: "money", of: ({ roomRevenue }) => roomRevenue },
-  { name: "adr", head: "ADR", kind: "money", of: ({ adr }) => adr },
-  { name: "revpar", head: "RevPAR", kind: "money", of: ({ revpar }) => revpar },
-  { name: "cancelled", head: "Cancelled", kind: "count", of: ({ cancelledRooms }) => cancelledRooms },
-  { name: "noShows", head: "No-shows", kind: "count", of: ({ noShowRooms }) => noShowRooms },
-];
-
-const WRITE: Readonly<Record<Kind, (value: number | string) => string>> = {
+const WRITE: Readonly<Record<ReportFigure["kind"], (value: number | string) => string>> = {
   count: (value) => writeCount(Number(value)),
   change: (value) => writeSigned(Number(value)),
   money: (value) => writeMoney(String(value)),
@@ -198,7 +140,7 @@ function shownRows(items: readonly ReportRow[], { only, sort, isDown }: Shown) {
     if (only === "empty") return (share(item) ?? 1) < EMPTY;
     return moves?.has(item) ?? true;
   });
-  const figure = FIGURES.find(({ name }) => name === sort);
+  const figure = REPORT_FIGURES.find(({ name }) => name === sort);
   if (figure === undefined) return sort === "night" && isDown ? rows.toReversed() : rows;
   const sign = isDown ? -1 : 1;
   // What is not known comes last either way.
@@ -227,7 +169,7 @@ export function useExcelOfReport(codes?: PropertyCodes) {
         : []),
       ...[name, ...(sum === "" ? [] : [item.dates ?? null])],
       ...[...(codes === undefined ? [item.properties ?? null] : []), item.currency],
-      ...FIGURES.map((figure) => figure.of(item)),
+      ...REPORT_FIGURES.map((figure) => figure.of(item)),
     ];
     const text = (head: string) => ({ head, kind: "text" }) as const;
     const count = (head: string) => ({ head, kind: "count" }) as const;
@@ -238,7 +180,7 @@ export function useExcelOfReport(codes?: PropertyCodes) {
         ...(sum === "" ? [] : [count("Nights")]),
         ...(codes === undefined ? [count("Hotels")] : []),
         text("Currency"),
-        ...FIGURES.map(({ head, kind }) => ({ head, kind })),
+        ...REPORT_FIGURES.map(({ head, kind }) => ({ head, kind })),
       ],
       rows: [
         ...totals.map((item) => row(item, "Total")),
@@ -253,7 +195,7 @@ const headOf = (sum: Sum): string =>
   `${SUMS_OF_HOTELS[sum].charAt(0).toUpperCase()}${SUMS_OF_HOTELS[sum].slice(1)}`;
 
 /** The address of what is behind a figure. */
-export type Behind = (figure: Figure | "night", item: ReportRow) => string | undefined;
+export type Behind = (figure: FigureName | "night", item: ReportRow) => string | undefined;
 
 interface ReportTableProps {
   readonly items: readonly ReportRow[];
@@ -272,7 +214,7 @@ export function ReportTable({ items, totals, behind, isWeekend, ofHotels = false
   const sum = useSum(ofHotels);
   const shown = useShownRows(items);
   const currencies = new Set([...items, ...totals].map(({ currency }) => currency));
-  const linked = (name: Figure | "night", { item, isTotal }: Row, text: string) => {
+  const linked = (name: FigureName | "night", { item, isTotal }: Row, text: string) => {
     const to = isTotal ? undefined : behind(name, item);
     return to === undefined ? (
       text
@@ -296,7 +238,7 @@ export function ReportTable({ items, totals, behind, isWeekend, ofHotels = false
       ? [{ head: "Hotels", end: true, cell: ({ item }: Row) => orDash(item.properties, writeCount) }]
       : []),
     ...(currencies.size > 1 ? [{ head: "Currency", cell: ({ item }: Row) => orDash(item.currency) }] : []),
-    ...FIGURES.map(
+    ...REPORT_FIGURES.map(
       (figure): Column<Row> => ({
         head: figure.head,
         end: true,
@@ -343,7 +285,7 @@ export function ReportTable({ items, totals, behind, isWeekend, ofHotels = false
 }
 
 /** Keeps the figures aligned where it is unknown. */
-function Occupancy({ share }: { share: Value }) {
+function Occupancy({ share }: { share: number | string | null }) {
   return share === null ? (
     <span className="muted">
       –<span className="share-bar none" />

@@ -1,9 +1,9 @@
+import type { FigureName } from "../../../../contract/src/report-figures.ts";
 import type { DailyReportAnswer, PropertyCodes } from "../../contract.ts";
 import { addDays, propertyPath, writeDate } from "../../field/format.ts";
 import { usePropertyView } from "../../parts/property-view.tsx";
 import {
   type Behind,
-  type Figure,
   ReportFilters,
   ReportTable,
   type Sum,
@@ -118,7 +118,7 @@ function behindOf(
 /** What is behind a figure of one night. `time`: the `asOf` and `clock` of the page. */
 export function behindNight(
   codes: PropertyCodes,
-  figure: Figure | "night",
+  figure: FigureName | "night",
   stayDate: string,
   time: Readonly<Record<string, string>> = {},
   lastYearAsOf: string | null = null,
