@@ -84,3 +84,35 @@ test("another source time or property, missing keys and a file without lists are
   const plain = ["A", "B", "A"].map((id) => `C,P,${id},T1,CONFIRMED`);
   assert.equal((await read([RESERVATION, ...plain].join("\n"))).length, 3);
 });
+
+test("a misspelt column is answered with the whole name that works", async () => {
+  for (const [name, meant] of [
+    ["roomStays.arivalDate", "roomStays.arrivalDate"],
+    ["arrivalDate", "roomStays.arrivalDate"],
+    ["RoomStays.ArrivalDate", "roomStays.arrivalDate"],
+    ["roomStay.rateCode", "roomStays.rateCode"],
+    ["roomStays.2.arivalDate", "roomStays.2.arrivalDate"],
+    ["netRoomRevenu", "stayRevenue.daily.netRoomRevenue"],
+    ["nationalty", "nationality"],
+  ] as const) {
+    assert.equal(
+      await errorOf(`${RESERVATION},${name}\n`),
+      `FILE cannot be read: LINE 1: column "${name}" names no field of reservations (did you mean ${meant}?).`,
+    );
+    await read(`${RESERVATION},${meant}\n`);
+  }
+  assert.match(await errorOf(`${RESERVATION},loyalty\n`), /names no field of reservations\.$/);
+});
+
+test("a text that is not UTF-8 is reported with the line of its first wrong byte, wherever the chunks end", async () => {
+  const rows = ["ä1", "€2", "😀3"].map((id) => stay(id));
+  const text = Buffer.from(`${[HEADER, ...rows].join("\n")}\n`);
+  const wrong = Buffer.from(`${stay("Süd")}\n${stay("Süd2")}\n`, "latin1");
+  for (const chunk of [1, 2, 3, 5, 64, 65_536]) {
+    assert.equal((await read(text, "reservations", chunk)).length, 3);
+    const message = await errorOf(Buffer.concat([text, wrong]), "reservations", chunk);
+    assert.match(message, /LINE 5: the text from here on is not UTF-8\. Save the file as CSV UTF-8\.$/);
+  }
+  const cut = Buffer.concat([text, Buffer.from(stay("R")), Buffer.from("😀").subarray(0, 3)]);
+  assert.match(await errorOf(cut), /LINE 5: the text from here on is not UTF-8/);
+});

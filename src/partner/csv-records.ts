@@ -197,22 +197,53 @@ function withoutLine(message: string): string {
   return text.endsWith(":") ? text.slice(0, -1) : text;
 }
 
+const newDecoder = () => new TextDecoder("utf-8", { fatal: true });
+
 /** The bytes of a source, as long as they are UTF-8. */
 async function* checkedText(
   source: AsyncIterable<Uint8Array>,
   fail: Fail,
 ): AsyncGenerator<Uint8Array, void, undefined> {
-  const decoder = new TextDecoder("utf-8", { fatal: true });
+  const why = "the text from here on is not UTF-8. Save the file as CSV UTF-8";
+  const decoder = newDecoder();
   let line = 1;
+  let tail: Uint8Array = Buffer.alloc(0);
   for await (const chunk of source) {
     try {
       decoder.decode(chunk, { stream: true });
     } catch (cause) {
-      fail(line, "the text from here on is not UTF-8. Save the file as CSV UTF-8", cause);
+      fail(line + linesBeforeFault(tail, chunk), why, cause);
     }
     for (let at = chunk.indexOf(LINE_FEED); at >= 0; at = chunk.indexOf(LINE_FEED, at + 1)) line += 1;
+    tail = Buffer.concat([tail, chunk.subarray(-CHARACTER_BYTES_MAX + 1)]).subarray(-CHARACTER_BYTES_MAX + 1);
     yield chunk;
   }
+  try {
+    decoder.decode();
+  } catch (cause) {
+    fail(line, why, cause);
+  }
+}
+
+const CHARACTER_BYTES_MAX = 4;
+
+/** The line feeds of a chunk before its first wrong byte. `tail`: the last bytes before, where a character may begin. */
+function linesBeforeFault(tail: Uint8Array, chunk: Uint8Array): number {
+  const decoder = newDecoder();
+  const begun = tail.findIndex((byte) => (byte & 0xc0) !== 0x80);
+  decoder.decode(begun < 0 ? undefined : tail.subarray(begun), { stream: true });
+  let lines = 0;
+  let from = 0;
+  for (let at = chunk.indexOf(LINE_FEED); at >= 0; at = chunk.indexOf(LINE_FEED, from)) {
+    try {
+      decoder.decode(chunk.subarray(from, at + 1), { stream: true });
+    } catch {
+      break;
+    }
+    lines += 1;
+    from = at + 1;
+  }
+  return lines;
 }
 
 function readHeader(resource: Resource, { cells, line }: Row, fail: Fail): readonly Column[] {
@@ -246,7 +277,7 @@ function columnAt(resource: Resource, name: string, at: number, counts: Map<stri
     const { properties = {} } = schema;
     const field: FieldSchema | undefined = Object.hasOwn(properties, step) ? properties[step] : undefined;
     if (field === undefined) {
-      const meant = nearest(step, Object.keys(properties));
+      const meant = meantColumn(resource, name);
       throw new Error(
         `names no field of ${resource}${meant === undefined ? "" : ` (did you mean ${meant}?)`}`,
       );
@@ -265,6 +296,30 @@ function columnAt(resource: Resource, name: string, at: number, counts: Map<stri
   if (occurrence > 1 && (!isOfList || /\.[1-9][0-9]*(\.|$)/.test(name))) throw new Error("occurs twice");
   const role = path.length === 1 ? schema.notes?.role : undefined;
   return { name, at, path, schema, isOfList, identity: IDENTITY.find((one) => one === role) };
+}
+
+const isNumber = (step: string) => /^[0-9]+$/.test(step);
+const wordsOf = (name: string) => name.split(".").filter((step) => !isNumber(step));
+const prefixOf = (name: string) => wordsOf(name).slice(0, -1).join("");
+
+/** The column whose last part is nearest to that of an unknown name, and then its objects. Its numbers of items stay. */
+function meantColumn(resource: Resource, name: string): string | undefined {
+  const sought = wordsOf(name).at(-1) ?? "";
+  const known = columnsOf(resource, true);
+  const lastOf = (column: string) => wordsOf(column).at(-1) as string;
+  // An object has few enough fields for one comparison, the record has not.
+  const byObject = Object.values(Object.groupBy(known, prefixOf));
+  const nearestOfEach = byObject.flatMap((columns = []) => nearest(sought, columns.map(lastOf)) ?? []);
+  const last = nearest(sought, [...new Set(nearestOfEach)]);
+  const found = known.filter((column) => lastOf(column) === last);
+  const prefix = nearest(prefixOf(name), found.map(prefixOf));
+  const meant = found.find((column) => prefixOf(column) === prefix) ?? found[0];
+  if (meant === undefined || wordsOf(meant).length !== wordsOf(name).length) return meant;
+  const words = wordsOf(meant);
+  return name
+    .split(".")
+    .map((step) => (isNumber(step) ? step : words.shift()))
+    .join(".");
 }
 
 type Container = Record<string, unknown> | unknown[];

@@ -167,7 +167,7 @@ test("errors of the file name line and column", async () => {
   for (const [text, expected] of [
     [
       `${whole},roomStay.rateCode\n`,
-      /LINE 1: column "roomStay\.rateCode" names no field of reservations \(did you mean roomStays\?\)/,
+      /LINE 1: column "roomStay\.rateCode" names no field of reservations \(did you mean roomStays\.rateCode\?\)/,
     ],
     [
       `${whole},stayRevenue.summary\n`,
@@ -186,7 +186,7 @@ test("errors of the file name line and column", async () => {
     ],
     [
       Buffer.from(`${whole}\n${VALUES},${AUGUST.replace("DLX", "Süd")}\n`, "latin1"),
-      /LINE \d: the text from here on is not UTF-8/,
+      /LINE 2: the text from here on is not UTF-8/,
     ],
     ["a,b\n1,2\n", /LINE 1: no column is named reservationId, occupancyDate or groupCode/],
     [`${whole}\n`, /has no records/],
