@@ -10,10 +10,32 @@ import { ACCOUNTS, type ConsoleFixture } from "./console-fixture.ts";
 import { logInByHand, pagesOf, settled } from "./pages.ts";
 
 const PLACES: Readonly<Record<Role, readonly string[]>> = {
-  viewer: ["Portfolio", "Ingestion", "Requests", "Quarantine", "Backfills", "Certification", "Settings"],
-  revenue: ["Portfolio", "Ingestion", "Requests", "Quarantine", "Backfills", "Certification", "Settings"],
+  viewer: [
+    "Portfolio",
+    "Daily report",
+    "Reports and alerts",
+    "Ingestion",
+    "Requests",
+    "Quarantine",
+    "Backfills",
+    "Certification",
+    "Settings",
+  ],
+  revenue: [
+    "Portfolio",
+    "Daily report",
+    "Reports and alerts",
+    "Ingestion",
+    "Requests",
+    "Quarantine",
+    "Backfills",
+    "Certification",
+    "Settings",
+  ],
   operator: [
     "Portfolio",
+    "Daily report",
+    "Reports and alerts",
     "Ingestion",
     "Requests",
     "Quarantine",
@@ -25,6 +47,8 @@ const PLACES: Readonly<Record<Role, readonly string[]>> = {
   ],
   admin: [
     "Portfolio",
+    "Daily report",
+    "Reports and alerts",
     "Ingestion",
     "Requests",
     "Quarantine",
