@@ -26,6 +26,8 @@ const stay = (fields: object) => ({
   roomStays: [{ ...(leastRecord("reservations")["roomStays"] as object[])[0], ...fields }],
 });
 
+const fullStay = (fullRecord("reservations")["roomStays"] as Record<string, unknown>[])[0] ?? {};
+
 test("a misspelt optional field is found, in every object of a record", () => {
   assert.deepEqual(found("reservations", { numberofRooms: 5 }), ["/numberofRooms numberOfRooms"]);
   assert.deepEqual(found("reservations", { numberOfRoom: 5 }), ["/numberOfRoom numberOfRooms"]);
@@ -74,7 +76,7 @@ test("a misspelt optional field is found, in every object of a record", () => {
 test("every field is found by another case, without a letter and with two letters swapped", () => {
   const visit = (schema: FieldSchema) => {
     const fields = Object.keys(schema.properties ?? {});
-    const names = new FieldNames(fields);
+    const names = new FieldNames(schema.properties ?? {});
     for (const field of fields) {
       assert.deepEqual(names.similarTo(field.toUpperCase()), { field, isSpelling: true });
       if (field.length < 5) continue;
@@ -85,6 +87,49 @@ test("every field is found by another case, without a letter and with two letter
     for (const member of Object.values(schema.properties ?? {})) visit(member.items ?? member);
   };
   for (const resource of RESOURCES) visit(RECORD_SCHEMAS[resource]);
+});
+
+test("a field is found without the ending or beginning that its name has, with another, and in another number", () => {
+  const inReservation = {
+    cancellationDate: "cancellationDateTime",
+    bookingDate: "bookingDateTime",
+    booking_date: "bookingDateTime",
+    rooms: "numberOfRooms",
+    roomCount: "numberOfRooms",
+    channelCode: "channel",
+    nationalityCodes: "nationality",
+    profile: "profiles",
+  };
+  const inStay = {
+    marketSegment: "marketSegmentCode",
+    MarketSegments: "marketSegmentCode",
+    segment: "marketSegmentCode",
+    currency: "currencyCode",
+    groupBlock: "groupBlockCode",
+    bookedRoomType: "bookedRoomTypeCode",
+    adults: "numberOfAdults",
+    adult: "numberOfAdults",
+    adultCount: "numberOfAdults",
+    adultsCount: "numberOfAdults",
+    numberOfInfant: "numberOfInfants",
+    infants: "numberOfInfants",
+  };
+  const inGroup = {
+    bookingDateTime: "bookingDate",
+    cutoff: "cutoffDate",
+    cancelDateTime: "cancelDate",
+    groupType: "groupTypeCode",
+    segment: "marketSegmentCode",
+    actionCode: "action",
+  };
+  for (const [name, field] of Object.entries(inReservation))
+    assert.deepEqual(found("reservations", { [name]: 1 }), [`/${name} ${field}`]);
+  for (const [name, field] of Object.entries(inStay)) {
+    assert.deepEqual(found("reservations", stay({ [name]: 1 })), [`/roomStays/0/${name} ${field}`]);
+    assert.deepEqual(found("reservations", stay({ [name]: 1, [field]: fullStay[field] })), [], name);
+  }
+  for (const [name, field] of Object.entries(inGroup))
+    assert.deepEqual(found("groups", { [name]: 1 }), [`/${name} ${field}`]);
 });
 
 test("a sender's own field is no misspelt one", () => {
@@ -99,6 +144,15 @@ test("a sender's own field is no misspelt one", () => {
     "cutoffTime",
     "stayDate",
     "rateType",
+    "serviceCode",
+    "numberOfServices",
+    "rateCount",
+    "roomDate",
+    "segmentation",
+    "numberOf",
+    "count",
+    "code",
+    "date",
   ];
   assert.deepEqual(found("reservations", stay(Object.fromEntries(own.map((name) => [name, 1])))), []);
   // Beside the field itself, a similar name is the sender's own, unless it differs only in its spelling.

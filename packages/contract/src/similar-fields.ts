@@ -1,5 +1,5 @@
 import { ComparedWord, folded } from "./nearest.ts";
-import { type FieldSchema, isObject } from "./schema/field.ts";
+import { type FieldKind, type FieldSchema, isObject } from "./schema/field.ts";
 
 /** Longer names are not compared; the longest field has 28 characters. */
 const NAME_CHARACTERS_MAX = 40;
@@ -42,14 +42,35 @@ function editsMaxOf({ length }: string): number {
   return length < 10 ? 1 : EDITS_MAX;
 }
 
+const CODES: ReadonlySet<FieldKind> = new Set(["code", "identity", "currency", "word", "flag-or-code"]);
+const DATES: ReadonlySet<FieldKind> = new Set(["date", "timestamp"]);
+const COUNTS: ReadonlySet<FieldKind> = new Set(["count", "integer"]);
+const AFFIXES = /^numberof|code$|count$|date(?:time)?$/g;
+/** Names by which senders know a field, and that no rule finds. */
+const USUAL_NAMES: ReadonlyMap<string, string> = new Map([["segment", "marketSegmentCode"]]);
+
+const withPlural = (name: string): string[] => [name, name.endsWith("s") ? name.slice(0, -1) : `${name}s`];
+
+/** Folded names of a field with another ending or beginning for its kind (`marketSegment`, `bookingDate`, `adultCount`), or in another number. */
+function formsOf(field: string, kind: FieldKind): string[] {
+  const name = folded(field);
+  const stem = name.replaceAll(AFFIXES, "");
+  if (DATES.has(kind)) return [stem, `${stem}date`, `${stem}datetime`];
+  if (CODES.has(kind)) return [stem, `${stem}code`].flatMap(withPlural);
+  if (!COUNTS.has(kind)) return withPlural(name);
+  return withPlural(stem).flatMap((one) => [one, `${one}count`, `numberof${one}`]);
+}
+
 /** The fields of an object, compared with names that are none of them. Remembers names, because a feed repeats its own. */
 export class FieldNames {
   readonly #spellings: ReadonlyMap<string, SimilarField>;
+  readonly #forms = new Map<string, SimilarField>();
   /** Those that a misspelt name may resemble. */
   readonly #known: readonly KnownField[];
   readonly #found = new Map<string, SimilarField | null>();
 
-  constructor(names: readonly string[]) {
+  constructor(properties: Readonly<Record<string, FieldSchema>>) {
+    const names = Object.keys(properties);
     this.#spellings = new Map(names.map((field) => [folded(field), { field, isSpelling: true }]));
     const known = names.map((field): KnownField => {
       const word = folded(field);
@@ -62,6 +83,15 @@ export class FieldNames {
       };
     });
     this.#known = known.filter(({ editsMax }) => editsMax > 0);
+    for (const [field, { fieldKind }] of Object.entries(properties))
+      this.#addForms(field, formsOf(field, fieldKind));
+    for (const [name, field] of USUAL_NAMES)
+      if (Object.hasOwn(properties, field)) this.#addForms(field, [name]);
+  }
+
+  /** A form of several fields belongs to the first. */
+  #addForms(field: string, forms: readonly string[]): void {
+    for (const form of forms) if (!this.#forms.has(form)) this.#forms.set(form, { field, isSpelling: false });
   }
 
   /** The field that `name` resembles most; null if none. */
@@ -90,7 +120,7 @@ export class FieldNames {
       found = field;
       edits = count;
     }
-    return found === undefined ? null : { field: found, isSpelling: false };
+    return found === undefined ? (this.#forms.get(name) ?? null) : { field: found, isSpelling: false };
   }
 }
 
@@ -110,7 +140,7 @@ const namesOf = new WeakMap<FieldSchema, FieldNames>();
 export function fieldNamesOf(schema: FieldSchema): FieldNames {
   const known = namesOf.get(schema);
   if (known !== undefined) return known;
-  const names = new FieldNames(Object.keys(schema.properties ?? {}));
+  const names = new FieldNames(schema.properties ?? {});
   namesOf.set(schema, names);
   return names;
 }
