@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Resource } from "#contract/resource.ts";
-import { columnsOf, csvRecords } from "./csv-records.ts";
+import { columnsOf, csvHeader, csvRecords, hasHeader } from "./csv-records.ts";
+import { checkOffline } from "./file-records.ts";
 
 /** The records of a CSV text, from chunks of a given size, or its error. */
 async function read(text: string | Buffer, resource: Resource = "reservations", chunk = 65_536) {
@@ -9,9 +10,9 @@ async function read(text: string | Buffer, resource: Resource = "reservations", 
   async function* chunks() {
     for (let at = 0; at < bytes.length; at += chunk) yield bytes.subarray(at, at + chunk);
   }
-  const header = bytes.toString("utf8").split("\n", 1)[0] as string;
-  const records = await Array.fromAsync(csvRecords("FILE", resource, header, chunks()));
-  return records.map((record) => record.parse() as Record<string, unknown>);
+  const header = csvHeader("FILE.csv", bytes);
+  assert.ok(header !== undefined && hasHeader(bytes));
+  return await Array.fromAsync(csvRecords("FILE", resource, header, chunks()));
 }
 
 /** The message of the error that reading ends with. */
@@ -115,4 +116,34 @@ test("a text that is not UTF-8 is reported with the line of its first wrong byte
   }
   const cut = Buffer.concat([text, Buffer.from(stay("R")), Buffer.from("😀").subarray(0, 3)]);
   assert.match(await errorOf(cut), /LINE 5: the text from here on is not UTF-8/);
+});
+
+test("the line sep=; of Excel sets the delimiter, and is not the header", async () => {
+  const lines = [`${HEADER},roomStays.rates.rateValue`, `${stay("R")},1`].join("\n").replaceAll(",", ";");
+  for (const start of ["sep=;\n", "SEP=;\r\n", "\uFEFFsep=;\n"]) {
+    const [record, ...more] = await read(
+      `${start}${lines}\n`.replace(/\r?\n/g, start.includes("\r") ? "\r\n" : "\n"),
+    );
+    assert.ok(record !== undefined);
+    assert.deepEqual([record.line, more], [3, []]);
+    assert.equal((record.parse() as { reservationId: string }).reservationId, "R");
+    assert.equal(hasHeader(Buffer.from(`${start}clientCode`)), false);
+  }
+});
+
+test("dates and numbers as a German Excel writes them are answered with how to write them", async () => {
+  const header = `${HEADER},roomStays.rates.rateValue,roomStays.numberOfAdults`;
+  const row = "C;P;R;01.02.2027 10:00;CONFIRMED;01.02.2027;2027-02-30;DLX;1.129,00;2,0";
+  const [record] = await read(`sep=;\n${header.replaceAll(",", ";")}\n${row}\n`);
+  const { violations } = checkOffline("reservations", record!);
+  const adviceOf = (field: string) =>
+    violations.find(({ pointer }) => pointer.endsWith(`/${field}`))?.message.split(": write ")[1];
+  assert.equal(adviceOf("arrivalDate"), "YYYY-MM-DD (in Excel: format the column as text)");
+  assert.equal(
+    adviceOf("lastModifiedDateTime"),
+    "YYYY-MM-DDThh:mm:ssZ (in Excel: format the column as text)",
+  );
+  assert.equal(adviceOf("rateValue"), "129.00 with a point (in Excel: format the column as text)");
+  assert.equal(adviceOf("numberOfAdults"), "129.00 with a point (in Excel: format the column as text)");
+  assert.equal(adviceOf("departureDate"), undefined);
 });

@@ -38,19 +38,37 @@ interface Row {
   readonly line: number;
 }
 
-/** The first line of a CSV file, if it is one: a file named so, or a text whose first line names a field that every record has. */
-export function csvHeader(name: string, head: Buffer): string | undefined {
-  const [line = ""] = head
-    .toString("utf8")
+/** The line that Excel writes or reads before the header. */
+const SEPARATOR_LINE = /^\uFEFF?sep=([,;\t])\r?\n/i;
+
+/** Whether a file's first bytes have its whole header. */
+export function hasHeader(head: Buffer): boolean {
+  const { length } = SEPARATOR_LINE.exec(head.toString("utf8", 0, 16))?.[0] ?? "";
+  return head.indexOf(LINE_FEED, length === 0 ? 0 : head.indexOf(LINE_FEED) + 1) >= 0;
+}
+
+/** The names of a CSV file's columns as in its line, and the delimiter. */
+export interface CsvHeader {
+  readonly names: string;
+  readonly delimiter: string;
+}
+
+/** The header of a CSV file, if it is one: a file named so, or a text whose first line names a field that every record has. */
+export function csvHeader(name: string, head: Buffer): CsvHeader | undefined {
+  const text = head.toString("utf8");
+  const [separatorLine = "", delimiter] = SEPARATOR_LINE.exec(text) ?? [];
+  const [names = ""] = text
+    .slice(separatorLine.length)
     .replace(/^\uFEFF/, "")
     .split(/\r?\n/, 1);
-  if (/^\s*[[{]/.test(line)) return undefined;
-  return /\.csv(\.gz)?$/i.test(name) || /(^|[,;\t"])clientCode($|[,;\t"])/.test(line) ? line : undefined;
+  if (/^\s*[[{]/.test(names)) return undefined;
+  const isCsv = /\.csv(\.gz)?$/i.test(name) || /(^|[,;\t"])clientCode($|[,;\t"])/.test(names);
+  return isCsv ? { names, delimiter: delimiter ?? delimiterOf(names) } : undefined;
 }
 
 /** The resource that a header names by a field that only it has. */
-export function csvResource(header: string): Resource | undefined {
-  const names = header.split(/[,;\t]/).map((name) => name.replace(/^"|"$/g, "").trim());
+export function csvResource(header: CsvHeader): Resource | undefined {
+  const names = header.names.split(/[,;\t]/).map((name) => name.replace(/^"|"$/g, "").trim());
   return RESOURCES.find((resource) => names.includes(OWN_COLUMN[resource]));
 }
 
@@ -85,7 +103,7 @@ function namesIn(
 export async function* csvRecords(
   file: string,
   resource: Resource,
-  header: string,
+  { delimiter }: CsvHeader,
   source: AsyncIterable<Uint8Array>,
 ): AsyncGenerator<FileRecord, void, undefined> {
   const fail = (line: number, why: string, cause?: unknown): never => {
@@ -95,7 +113,7 @@ export async function* csvRecords(
   let building: CsvRecordBuilder | undefined;
   let place = 0;
   const seen = new SeenIdentities();
-  for await (const row of rowsOf(source, delimiterOf(header), fail)) {
+  for await (const row of rowsOf(source, delimiter, fail)) {
     if (columns === undefined) {
       columns = readHeader(resource, row, fail);
       continue;
@@ -172,6 +190,7 @@ async function* rowsOf(
     for await (const { record: cells, info } of parser as AsyncIterable<{ record: string[]; info: Info }>) {
       // The parser has read to the end of the row, whose quoted cells may have line breaks.
       const line = info.lines - cells.reduce((breaks, cell) => breaks + cell.split("\n").length - 1, 0);
+      if (expected === undefined && cells.length === 2 && /^sep=$/i.test(cells[0] ?? "")) continue;
       expected ??= cells.length;
       if (cells.length !== expected)
         fail(
@@ -365,7 +384,9 @@ class CsvRecordBuilder {
       }
       this.#size += cell.length + name.length;
       if (this.#size > RECORD_BYTES_MAX) fail(line, "the record exceeds the limit of 8,388,608 bytes");
-      this.#cells.set(this.#set(path, valueIn(cell, column), items), { line, column: name });
+      const advice = spreadsheetAdvice(cell, column);
+      const place = { line, column: name, ...(advice === undefined ? {} : { advice }) };
+      this.#cells.set(this.#set(path, valueIn(cell, column), items), place);
     }
   }
 
@@ -403,4 +424,24 @@ class CsvRecordBuilder {
 function valueIn(cell: string, { schema: { fieldKind } }: Column): unknown {
   const isFlag = fieldKind === "boolean" || fieldKind === "flag-or-code";
   return isFlag && /^(true|false)$/i.test(cell) ? cell.toLowerCase() === "true" : cell;
+}
+
+const DATE_PATTERNS = new Map<string | undefined, string>([
+  ["date", "YYYY-MM-DD"],
+  ["timestamp", "YYYY-MM-DDThh:mm:ssZ"],
+]);
+const LOCAL_DATE =
+  /^([0-9]{1,2}[./-][0-9]{1,2}[./-][0-9]{2,4}|[0-9]{4}[./][0-9]{1,2}[./][0-9]{1,2})($|[ T,])/;
+const NUMBER_CHARACTERS_MAX = 64;
+const LOCAL_NUMBER = /^-?[0-9][0-9.\u00A0\u202F' ]*,[0-9]+$/;
+
+/** How to write a date or a number that a spreadsheet has formatted, added to the message if it is invalid. */
+function spreadsheetAdvice(cell: string, { schema: { fieldKind } }: Column): string | undefined {
+  const excel = "(in Excel: format the column as text)";
+  const pattern = DATE_PATTERNS.get(fieldKind);
+  if (pattern !== undefined && LOCAL_DATE.test(cell)) return `write ${pattern} ${excel}`;
+  const isNumber = fieldKind === "decimal" || fieldKind === "count" || fieldKind === "integer";
+  return isNumber && cell.length <= NUMBER_CHARACTERS_MAX && LOCAL_NUMBER.test(cell)
+    ? `write 129.00 with a point ${excel}`
+    : undefined;
 }

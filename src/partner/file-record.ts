@@ -6,6 +6,8 @@ import { OperatorError } from "../platform/errors/operator-error.ts";
 export interface CellPlace {
   readonly line: number;
   readonly column?: string;
+  /** How to write the cell if it is invalid. */
+  readonly advice?: string;
 }
 
 /** A record of a file, its position, from 0, and its line, from 1. Of a CSV file also its cells by their pointers. */
@@ -30,6 +32,12 @@ export class FileRecord extends JsonRecord {
       for (const [at, { line }] of this.#cells) if (at.startsWith(within)) return { line };
     }
     return { line: this.line };
+  }
+
+  /** A message about the invalid value at a pointer, with how to write it. */
+  advised(pointer: string, message: string): string {
+    const advice = this.#cells?.get(pointer)?.advice;
+    return advice === undefined ? message : `${message}: ${advice}`;
   }
 
   /** A message about the value at a pointer, in a CSV file with its line and column. */

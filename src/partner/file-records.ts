@@ -9,7 +9,7 @@ import { RESOURCES } from "#contract/resource.ts";
 import { pointerOf, type Violation } from "#contract/violation.ts";
 import type { Warning } from "#contract/warnings.ts";
 import { UsageError } from "../platform/errors/operator-error.ts";
-import { csvHeader, csvRecords, csvResource } from "./csv-records.ts";
+import { csvHeader, csvRecords, csvResource, hasHeader } from "./csv-records.ts";
 import { FileRecord, UnreadableFile } from "./file-record.ts";
 
 /** A violation of a record of a file, the line that it is on, and the column of a CSV file. */
@@ -37,7 +37,9 @@ function inFile({ pointer, code, message }: Violation, record: FileRecord): File
       (_all, byte) => `record ${place}, byte ${Number(byte) - 1} of it`,
     );
   const own = pointer.replace(/^\/0/, "");
-  return { pointer: `/${place}${own}`, code, message: moved, ...record.locate(own) };
+  const { line, column } = record.locate(own);
+  const where = column === undefined ? { line } : { line, column };
+  return { pointer: `/${place}${own}`, code, message: record.advised(own, moved), ...where };
 }
 
 /** Where a record stops being JSON, and why: the byte, from 0, from the service's message about a batch that adds a bracket. */
@@ -159,7 +161,7 @@ async function opened(
   const bytes = unpacked(source);
   let head = Buffer.alloc(0);
   try {
-    while (head.length < HEAD_BYTES_MAX && !head.includes(LINE_FEED)) {
+    while (head.length < HEAD_BYTES_MAX && !hasHeader(head)) {
       const { done, value } = await bytes.next();
       if (done === true) break;
       head = Buffer.concat([head, value]);

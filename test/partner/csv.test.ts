@@ -206,7 +206,12 @@ test("a file of any size is read with bounded memory", async () => {
   let most = 0;
   let count = 0;
   const before = process.memoryUsage.rss();
-  for await (const _ of csvRecords("big.csv", "reservations", header, Readable.from(bytes()))) {
+  for await (const _ of csvRecords(
+    "big.csv",
+    "reservations",
+    { names: header, delimiter: "," },
+    Readable.from(bytes()),
+  )) {
     count += 1;
     if (count % 10_000 === 0) most = Math.max(most, process.memoryUsage.rss());
   }

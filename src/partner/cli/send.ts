@@ -301,7 +301,7 @@ const own = verb({
     backfill: text("ID", "assign the batches to this backfill"),
     noCheck: flag("do not validate before sending"),
     noWait: flag("do not wait for outcomes"),
-    rejected: text("FILE", "write rejected records and reasons to this file, as NDJSON"),
+    rejected: text("FILE", "write a report of the rejected records to this file, as NDJSON"),
     batch: withDefault(count("records per batch, 1 to 10,000"), undefined, "500"),
     concurrency: withDefault(count("batches sent at the same time, 1 to 64"), undefined, "4"),
   },
@@ -400,7 +400,8 @@ function refusedOffline(resource: Resource, record: FileRecord): RefusedRecord |
 function located(refused: RefusedRecord): RefusedRecord {
   const record = refused.record as FileRecord;
   const violations = refused.violations.map((one) => {
-    return { ...one, message: record.located(one.pointer, one.message) };
+    const message = record.advised(one.pointer, one.message);
+    return { ...one, message: record.located(one.pointer, message) };
   });
   return { ...refused, violations, message: violations[0]?.message ?? record.located("", refused.message) };
 }
@@ -429,7 +430,8 @@ class Refusals {
     if (this.listed.length < LISTED_MAX) this.listed.push(own);
     if (this.#file === undefined) return;
     const { requestId = null } = refused;
-    const line = { file: this.#name, ...refusedJson(own), requestId, record: record.toString() };
+    const { line: at } = record;
+    const line = { file: this.#name, line: at, ...refusedJson(own), requestId, record: record.toString() };
     writeSync(this.#file, `${JSON.stringify(line)}\n`);
   }
 

@@ -42,7 +42,8 @@ const own = verb({
         for (const { pointer, code, message } of warningsOffline(resource, record)) {
           warnings += 1;
           if (warned.length >= limit) continue;
-          const where = record.locate(pointer);
+          const { line, column } = record.locate(pointer);
+          const where = column === undefined ? { line } : { line, column };
           warned.push({ pointer: `/${place}${pointer}`, code, message, ...where });
           print(where, `/${place}${pointer}`, code, message);
         }
