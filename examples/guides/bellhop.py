@@ -18,7 +18,7 @@ TOKEN_FILE = os.environ.get("TOKEN_FILE", ".bellhop-token-" + SERVICE_AND_CLIENT
 
 
 def token():
-    """Returns the access token, and renews it a minute before it expires."""
+    """Returns the access token, and renews it a minute before it expires, or sooner if it lasts less than ten."""
     try:
         with open(TOKEN_FILE) as file:
             value, renew_at = file.read().split()
@@ -38,7 +38,8 @@ def token():
     except urllib.error.HTTPError as error:
         raise RuntimeError(f"{error.code}: {error.read().decode()}") from None
     with open(os.open(TOKEN_FILE, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-        print(given["access_token"], int(time.time()) + given["expires_in"] - 60, sep="\n", file=file)
+        early = min(60, given["expires_in"] // 10)
+        print(given["access_token"], int(time.time()) + given["expires_in"] - early, sep="\n", file=file)
     return given["access_token"]
 
 

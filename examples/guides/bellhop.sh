@@ -33,7 +33,9 @@ if [ "$(date +%s)" -ge "${NEXT:-0}" ]; then
     -d client_id="$CLIENT_ID" -d client_secret="$CLIENT_SECRET")
   TOKEN=$(echo "$GIVEN" | sed 's/.*"access_token":"\([^"]*\)".*/\1/')
   LIFETIME=$(echo "$GIVEN" | sed 's/.*"expires_in":\([0-9]*\).*/\1/')
-  (umask 077 && printf '%s\n' "$TOKEN" $(($(date +%s) + LIFETIME - 60)) > "$TOKEN_FILE")
+  # Renewed a minute before it expires, or sooner if it lasts less than ten minutes.
+  EARLY=$((LIFETIME < 600 ? LIFETIME / 10 : 60))
+  (umask 077 && printf '%s\n' "$TOKEN" $(($(date +%s) + LIFETIME - EARLY)) > "$TOKEN_FILE")
 fi
 
 # Prints the current time as a source time.

@@ -99,7 +99,7 @@ test("retry fails when a key is used for another batch, though one was repeated 
 });
 
 test("null-and-numbers fails by a price that went through binary floating point", () => {
-  const record = (rateValue: unknown) => ({
+  const record = (rateValue: unknown, nulls: object = { cancellationDateTime: null }) => ({
     requestId: "request-1",
     receivedAt: at(1),
     index: 0,
@@ -111,11 +111,14 @@ test("null-and-numbers fails by a price that went through binary floating point"
     outcome: "applied" as const,
     warnings: [],
     digest: "",
-    fields: { cancellationDateTime: null, roomStays: [{ rates: [{ rateValue }] }] },
+    fields: { ...nulls, roomStays: [{ rates: [{ rateValue }] }] },
   });
-  const judged = (value: unknown) =>
-    judge(nullAndNumbers, { ...evidence([], [batch(1)]), records: [record(value)] });
+  const judged = (value: unknown, nulls?: object) =>
+    judge(nullAndNumbers, { ...evidence([], [batch(1)]), records: [record(value, nulls)] });
   assert.equal(judged("129.90").result, "pass");
+  assert.equal(judged("129.90", { primarySharer: null }).result, "pass");
+  assert.equal(judged("129.90", { reservationStatus: null }).result, "not-yet");
+  assert.equal(judged("129.90", {}).result, "not-yet");
   const { result, reason } = judged(43.3 * 3);
   assert.equal(result, "fail");
   assert.match(reason, /129\.89999999999998 at \/0\/roomStays\/0\/rates\/0\/rateValue/);

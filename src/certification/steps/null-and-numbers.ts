@@ -1,4 +1,14 @@
-import { type Evidence, type Finding, latestOf, right, type SeenRecord, type Step, wrong } from "../step.ts";
+import { FIELDS } from "#contract/schema/record-schemas.ts";
+import {
+  type Evidence,
+  type Finding,
+  historiesOf,
+  latestOf,
+  right,
+  type SeenRecord,
+  type Step,
+  wrong,
+} from "../step.ts";
 import { eventsOf } from "../wire-notes.ts";
 
 /** Error codes of a batch refused for a null or a number in an unaccepted form. */
@@ -10,12 +20,25 @@ const FORM_CODES: ReadonlySet<string> = new Set([
   "number.decimal",
   "number.unsafe",
 ]);
-const NULLABLE = ["multiReservationId", "cancellationDateTime", "cancellationReason"] as const;
+/** The names of the fields of a reservation that may be null, at any depth. */
+const NULLABLE: ReadonlySet<string> = new Set(
+  FIELDS.reservations
+    .filter(({ field }) => field.nullable)
+    .map(({ path }) => path.slice(path.lastIndexOf(".") + 1)),
+);
 /** Such as `129.90000000000001`: the rounding error of binary fractions. */
 const LEFT_BY_BINARY = /^-?\d+\.\d{9,}$/;
 const MONEY = /(?:Value|Rate|Revenue|Price|rate|ticketPrice)$/;
+const NULL_VALUE = /"(\w+)":null/g;
 const NUMBER_AS_TEXT = /"(\w+)":"-?\d/g;
 const MONEY_AS_TEXT = /^(?:rateValue|grossRateValue|grossTotalRevenue|net\w+)$|[tT]icketPrice$/;
+
+/** Whether a field of the record that may be null is null. */
+function hasNull(fields: Readonly<Record<string, unknown>>): boolean {
+  return JSON.stringify(fields)
+    .matchAll(NULL_VALUE)
+    .some(([, name = ""]) => NULLABLE.has(name));
+}
 
 /** Whether an amount of the record is a string. */
 function hasMoneyAsText(fields: Readonly<Record<string, unknown>>): boolean {
@@ -56,13 +79,14 @@ export const nullAndNumbers: Step = {
   title: "null and numbers",
   docs: "records#types",
   instruction: () =>
-    `Send a reservation with null in a field that may be null and is empty (${NULLABLE.join(", ")}), amounts as decimal strings ("129.90") and quantities as numbers or strings of digits. No batch may be refused for a null or a number.`,
-  notYet: "No reservation with null in a nullable field and amounts as decimal strings has been received.",
+    `Send a reservation with null in a field that may be null and is empty (such as cancellationDateTime or cancellationReason), amounts as decimal strings ("129.90") and quantities as numbers or strings of digits. No batch may be refused for a null or a number.`,
+  notYet:
+    "No reservation with null in a field that may be null, such as cancellationDateTime, and amounts as decimal strings has been received.",
   find(evidence) {
     const reservations = latestOf(evidence, "reservations");
-    const shown = reservations.filter(
-      ({ fields }) => NULLABLE.some((name) => fields[name] === null) && hasMoneyAsText(fields),
-    );
+    const shown = historiesOf(evidence, "reservations")
+      .flatMap(({ versions }) => versions)
+      .filter(({ fields }) => hasNull(fields) && hasMoneyAsText(fields));
     return [
       ...refusalsOf(evidence),
       ...[...reservations, ...latestOf(evidence, "groups")].flatMap(fractionOf),
