@@ -1,5 +1,5 @@
 import { JsonRecord } from "#client";
-import type { Resource } from "#contract/resource.ts";
+import { figure } from "../cli/output.ts";
 import { OperatorError } from "../platform/errors/operator-error.ts";
 
 /** A line, from 1, and the column of a CSV file if one is meant. */
@@ -21,6 +21,10 @@ export class FileRecord extends JsonRecord {
     super(json, line);
     this.place = place;
     this.#cells = cells;
+  }
+
+  get isOfCsv(): boolean {
+    return this.#cells !== undefined;
   }
 
   /** Where the value at a pointer into the record is, or, if it has no cell, the nearest object or list that has one. */
@@ -52,6 +56,11 @@ export class FileRecord extends JsonRecord {
 export class UnreadableFile extends OperatorError {}
 
 /** A resource's word for one record. */
-export function oneOf(resource: Resource): string {
+export function oneOf(resource: string): string {
   return resource === "inventories" ? "inventory" : resource.slice(0, -1);
+}
+
+/** "1 reservation", "2 inventories". */
+export function recordsText(count: number, resource: string): string {
+  return `${figure(count)} ${count === 1 ? oneOf(resource) : resource}`;
 }

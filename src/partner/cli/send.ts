@@ -24,15 +24,15 @@ import {
 import { type Columns, figure, itemTable, printable } from "../../cli/output.ts";
 import { untilStopped } from "../../cli/stop-signals.ts";
 import { UsageError } from "../../platform/errors/operator-error.ts";
-import { type FileRecord, UnreadableFile } from "../file-record.ts";
+import { type FileRecord, recordsText, UnreadableFile } from "../file-record.ts";
 import { checkOffline, openFile, sizeOf } from "../file-records.ts";
 import { CREDENTIALS_DETAILS, PARTNER_OPTIONS, partnerClient, readPartner } from "../partner-client.ts";
+import { warningTable } from "../warning-table.ts";
 
 const NOT_SENT = 1;
 const SOME_REFUSED = 3;
 const UNCONFIRMED_LISTED_MAX = 5;
 const REQUESTS_LISTED_MAX = 3;
-const WARNINGS_LISTED_MAX = 20;
 const BATCH_MAX = 10_000;
 const CONCURRENCY_MAX = 64;
 /** Show a longer wait for a response. */
@@ -40,7 +40,7 @@ const SILENT_MS = 3_000;
 
 interface SentFile {
   readonly file: string;
-  readonly resource: string;
+  readonly resource: Resource;
   readonly report: SendReport;
   readonly refusals: Refusals;
   readonly seconds: number;
@@ -92,9 +92,14 @@ function sentJson({ file, resource, report, refusals, seconds, failure }: SentFi
 
 function unconfirmedLine(one: UnconfirmedRecords): string {
   const answer = one.status === undefined ? "" : ` (${one.status}, request ${one.requestId ?? "unknown"})`;
-  const [first, last] = [placeOf(one), placeOf(one) + one.count - 1];
-  const which = one.count === 1 ? `record ${first} was` : `records ${first}–${last} were`;
-  return `${which} not confirmed: ${printable(one.reason)}${printable(answer)}`;
+  return `${unconfirmedText(one)} not confirmed: ${printable(one.reason)}${printable(answer)}`;
+}
+
+function unconfirmedText({ given, count }: UnconfirmedRecords): string {
+  const { isOfCsv, line, place } = given as FileRecord;
+  if (isOfCsv)
+    return count === 1 ? `the record of line ${line} was` : `${count} records from line ${line} on were`;
+  return count === 1 ? `record ${place} was` : `records ${place}–${place + count - 1} were`;
 }
 
 function outcomesLine(outcomes: NonNullable<SendReport["outcomes"]>): string {
@@ -113,7 +118,7 @@ function sentLines({ file, resource, report, refusals, seconds, failure }: SentF
   const name = file === "-" ? "standard input" : printable(file);
   const { listed } = refusals;
   const columns: Columns<RefusedRecord> = {
-    RECORD: "index",
+    [numberName(listed[0]?.record)]: ({ record }) => numberOf(record as FileRecord),
     OUTCOME: "outcome",
     POINTER: ({ violations }) => violations[0]?.pointer || "-",
     CODE: "code",
@@ -134,12 +139,6 @@ function sentLines({ file, resource, report, refusals, seconds, failure }: SentF
   ];
 }
 
-/** "1 reservation", "2 inventories". */
-function recordsText(count: number, resource: string): string {
-  const one = resource === "inventories" ? "inventory" : resource.slice(0, -1);
-  return `${figure(count)} ${count === 1 ? one : resource}`;
-}
-
 function requestLines({ requestIds, batches }: SendReport): string[] {
   if (requestIds.length === 0) return [];
   const listed = requestIds.slice(0, REQUESTS_LISTED_MAX);
@@ -150,28 +149,19 @@ function requestLines({ requestIds, batches }: SendReport): string[] {
 }
 
 function warningLines({ warned, outcomes }: SendReport): string[] {
-  if (warned.length === 0) return [];
   const rows = warned.flatMap(({ record, warnings }) =>
     warnings.map(({ pointer, code, message }) => {
       const own = record as FileRecord;
-      return { pointer, code, message: own.located(pointer, message), place: own.place };
+      return { pointer, code, message: own.located(pointer, message), place: numberOf(own) };
     }),
   );
-  const columns: Columns<(typeof rows)[number]> = {
-    RECORD: "place",
-    POINTER: ({ pointer }) => pointer || "-",
-    WARNING: "code",
-    REASON: "message",
-  };
-  const listed = rows.slice(0, WARNINGS_LISTED_MAX);
-  const records = new Set(listed.map(({ place }) => place)).size;
-  const more = (outcomes?.warned ?? 0) - records;
-  return [
-    "",
-    ...itemTable(columns, listed),
-    ...(more > 0 ? [`${figure(more)} more records with warnings: --json lists up to 1,000.`] : []),
-  ];
+  const first = numberName(warned[0]?.record);
+  return warningTable(rows, outcomes?.warned ?? 0, first, "--json lists up to 1,000");
 }
+
+/** How the report names a record: its line in a CSV file, otherwise its position from 0. */
+const numberOf = ({ isOfCsv, line, place }: FileRecord): number => (isOfCsv ? line : place);
+const numberName = (record: unknown) => ((record as FileRecord | undefined)?.isOfCsv ? "LINE" : "RECORD");
 
 /** What stopped a send, and what to do: an error that the same command would meet again is to be corrected first. */
 function failureLine({ message, code, isLasting, address }: Failure, accepted: number): string {

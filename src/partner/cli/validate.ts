@@ -2,7 +2,7 @@ import { RESOURCES } from "#contract/resource.ts";
 import { choice, count, type Noun, required, text, verb, withDefault } from "../../cli/command.ts";
 import { printable } from "../../cli/output.ts";
 import { countText } from "../../platform/runtime/amounts.ts";
-import type { CellPlace } from "../file-record.ts";
+import { type CellPlace, recordsText } from "../file-record.ts";
 import { checkOffline, openFile, warningsOffline } from "../file-records.ts";
 
 const SOME_INVALID = 3;
@@ -64,7 +64,7 @@ const own = verb({
     output.result({ file, resource, ...counts, violations: listed, warnings: warned }, [
       ...(more > 0 ? [`${more} more violations: raise --limit.`] : []),
       ...(unlisted > 0 ? [`${unlisted} more warnings: raise --limit.`] : []),
-      `${total} ${resource}: ${result}${warnings === 0 ? "" : `, ${countText(warnings, "warning")}`}`,
+      `${recordsText(total, resource)}: ${result}${warnings === 0 ? "" : `, ${countText(warnings, "warning")}`}`,
     ]);
     return invalid === 0 ? 0 : SOME_INVALID;
   },

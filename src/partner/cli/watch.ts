@@ -1,5 +1,5 @@
 import { closeSync, readFileSync, renameSync, writeFileSync } from "node:fs";
-import type { FeedPosition, RequestStatus } from "#client";
+import type { FeedPosition, RecordOutcome, RequestStatus } from "#client";
 import { RESOURCES } from "#contract/resource.ts";
 import {
   type CommandContext,
@@ -17,31 +17,55 @@ import { untilStopped } from "../../cli/stop-signals.ts";
 import { UsageError } from "../../platform/errors/operator-error.ts";
 import { spanText } from "../../platform/runtime/amounts.ts";
 import { createOwnFile } from "../../platform/runtime/own-files.ts";
+import { recordsText } from "../file-record.ts";
 import { CREDENTIALS_DETAILS, PARTNER_OPTIONS, partnerClient, readPartner } from "../partner-client.ts";
+import { warningTable } from "../warning-table.ts";
 
 const LISTED = 20;
 const SOME_REFUSED = 3;
 
-function statusLines({ requestId, status, resource, counts, records }: RequestStatus): string[] {
+/** `isWhole`: `records` has all that the service lists, so that the others are applied without a warning. */
+export function statusLines(
+  { requestId, status, resource, counts, records }: RequestStatus,
+  isWhole: boolean,
+): string[] {
   const { records: all, warned, ...outcomes } = counts;
   const counted = Object.entries({ ...outcomes, "with warnings": warned }).filter(([, number]) => number > 0);
-  const refused = records.filter(({ outcome }) => outcome !== "applied");
-  const columns: Columns<(typeof refused)[number]> = {
+  const listed = isWhole ? everyRecord(records, all) : records.filter(({ outcome }) => outcome !== "applied");
+  const columns: Columns<(typeof listed)[number]> = {
     POINTER: "pointer",
     OUTCOME: "outcome",
     KEY: "key",
     CODE: "code",
     REASON: ({ message }) => message ?? "",
   };
+  const warnings = records.flatMap(({ index, warnings: own }) =>
+    own.map((one) => ({ ...one, pointer: one.pointer.replace(/^\/\d+/, ""), place: index })),
+  );
   return [
     ...fields([
       ["request", requestId],
       ["status", status],
-      ["records", `${all} ${resource}`],
+      ["records", recordsText(all, resource)],
       ...counted.map(([name, number]) => [name, String(number)] as const),
     ]),
-    ...(refused.length === 0 ? [] : ["", ...itemTable(columns, refused)]),
+    ...warningTable(
+      warnings,
+      warned,
+      "RECORD",
+      "--all lists every record",
+      isWhole ? warnings.length : LISTED,
+    ),
+    ...(listed.length === 0 ? [] : ["", ...itemTable(columns, listed)]),
   ];
+}
+
+type Outcome = Pick<RecordOutcome, "pointer" | "outcome" | "key" | "code" | "message">;
+
+function everyRecord(records: readonly RecordOutcome[], count: number): readonly Outcome[] {
+  const listed = new Map(records.map((record) => [record.index, record]));
+  const applied = { outcome: "applied", key: null, code: null, message: null } as const;
+  return Array.from({ length: count }, (_, at) => listed.get(at) ?? { ...applied, pointer: `/${at}` });
 }
 
 function readCursor(path: string | undefined): string | undefined {
@@ -88,6 +112,7 @@ const own = verb({
   args: { requestId: REQUEST_ID },
   options: {
     for: withDefault(duration("how long to wait for the request"), 600, "10m"),
+    all: flag("list every record of the request (default: the first 20 not applied or with warnings)"),
     ...FEED_OPTIONS,
     ...PARTNER_OPTIONS,
   },
@@ -101,6 +126,7 @@ const own = verb({
   run: async (values, context) => {
     const { requestId, changes } = values;
     if (changes === (requestId !== undefined)) throw new UsageError("Pass a request id, or --changes.");
+    if (changes && values.all) throw new UsageError("--all needs a request id.");
     if (values.property !== undefined && values.client === undefined)
       throw new UsageError("--property needs --client.");
     const bellhop = partnerClient(await readPartner(values, context), context);
@@ -111,7 +137,11 @@ const own = verb({
       if (requestId !== undefined) {
         progress.show(`waiting until the request is applied, at most ${spanText(values.for)}`);
         const options = { withinMs: values.for * 1000, limit: LISTED, signal };
-        return printStatus(await bellhop.requests.untilApplied(requestId, options), context);
+        const status = await bellhop.requests.untilApplied(requestId, options);
+        const isWhole = values.all && status.status === "applied";
+        if (!isWhole) return printStatus(status, false, context);
+        const records = await Array.fromAsync(bellhop.requests.outcomes(requestId, { signal }));
+        return printStatus({ ...status, records, nextCursor: null }, true, context);
       }
       const { state, from, resource, client: clientCode, property: propertyCode, untilCaughtUp } = values;
       const cursor = readCursor(state) ?? values.cursor;
@@ -138,8 +168,8 @@ const own = verb({
   },
 });
 
-function printStatus(status: RequestStatus, { output }: CommandContext): number {
-  output.result(status, statusLines(status));
+function printStatus(status: RequestStatus, isWhole: boolean, { output }: CommandContext): number {
+  output.result(status, statusLines(status, isWhole));
   const { quarantined, rejected, discarded } = status.counts;
   if (status.status !== "applied") return 1;
   return quarantined + rejected + discarded === 0 ? 0 : SOME_REFUSED;
