@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Resource } from "#contract/resource.ts";
-import { columnsOf, csvHeader, csvRecords, hasHeader } from "./csv-records.ts";
-import { checkOffline } from "./file-records.ts";
+import { columnsOf, csvHeader, csvRecords, examplesOf, hasHeader } from "./csv-records.ts";
+import { checkOffline, warningsOffline } from "./file-records.ts";
 
 /** The records of a CSV text, from chunks of a given size, or its error. */
 async function read(text: string | Buffer, resource: Resource = "reservations", chunk = 65_536) {
@@ -146,4 +146,24 @@ test("dates and numbers as a German Excel writes them are answered with how to w
   assert.equal(adviceOf("rateValue"), "129.00 with a point (in Excel: format the column as text)");
   assert.equal(adviceOf("numberOfAdults"), "129.00 with a point (in Excel: format the column as text)");
   assert.equal(adviceOf("departureDate"), undefined);
+});
+
+test("the template of reservations has a confirmed one, and a cancelled one with its time and reason", async () => {
+  for (const isWhole of [false, true]) {
+    const columns = columnsOf("reservations", isWhole);
+    const rows = [columns, ...examplesOf("reservations", columns)].map((cells) => cells.join("\t"));
+    const records = await read(rows.join("\n"));
+    for (const record of records) {
+      assert.deepEqual(checkOffline("reservations", record).violations, []);
+      assert.deepEqual(warningsOffline("reservations", record), []);
+    }
+    const [first, second] = records.map((record) => record.parse() as Record<string, unknown>);
+    assert.ok(first !== undefined && second !== undefined);
+    assert.equal(first["status"], "CONFIRMED");
+    for (const name of ["cancellationDateTime", "cancellationReason", "shareId", "multiReservationId"])
+      assert.equal(first[name], undefined);
+    assert.ok(!JSON.stringify(first).includes("groupBlockCode"));
+    assert.equal(second["status"], "CANCELLED");
+    assert.ok(second["cancellationDateTime"] !== undefined && second["cancellationReason"] !== undefined);
+  }
 });

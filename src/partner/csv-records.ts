@@ -77,8 +77,37 @@ export function columnsOf(resource: Resource, isWhole: boolean): readonly string
   return namesIn(RECORD_SCHEMAS[resource], "", isWhole);
 }
 
+/** Fields that the template has although no figure uses them. */
+const IN_TEMPLATE: ReadonlySet<string> = new Set(["cancellationReason"]);
+const OF_CANCELLED: ReadonlySet<string> = new Set(["cancellationDateTime", "cancellationReason"]);
+/** Fields of some reservations only. */
+const OF_SOME: ReadonlySet<string> = new Set([
+  ...OF_CANCELLED,
+  "shareId",
+  "multiReservationId",
+  "roomStays.groupBlockCode",
+]);
+const CANCELLED = new Map([
+  ["reservationId", "R-48215"],
+  ["confirmationNumber", ""],
+  ["status", "CANCELLED"],
+]);
+
+/** The cells of example records: one, and of reservations also a cancelled one. */
+export function examplesOf(resource: Resource, columns: readonly string[]): readonly (readonly string[])[] {
+  const example = columns.map((name) => exampleOf(resource, name));
+  if (resource !== "reservations") return [example];
+  const cellsOf = (isCancelled: boolean) =>
+    columns.map((name, at) => {
+      const isLeftOut = OF_SOME.has(name) && !(isCancelled && OF_CANCELLED.has(name));
+      const cell = isLeftOut ? "" : (example[at] as string);
+      return isCancelled ? (CANCELLED.get(name) ?? cell) : cell;
+    });
+  return [cellsOf(false), cellsOf(true)];
+}
+
 /** The example of a column's field, as a cell. */
-export function exampleOf(resource: Resource, name: string): string {
+function exampleOf(resource: Resource, name: string): string {
   const { schema } = columnAt(resource, name, 0, new Map());
   return schema.example === undefined ? "" : String(schema.example);
 }
@@ -92,7 +121,9 @@ function namesIn(
     const name = `${prefix}${field}`;
     const inner = schema.items ?? schema;
     if (inner.properties !== undefined) return namesIn(inner, `${name}.`, isWhole);
-    return isWhole || required.includes(field) || schema.notes?.fact !== undefined ? [name] : [];
+    return isWhole || required.includes(field) || schema.notes?.fact !== undefined || IN_TEMPLATE.has(name)
+      ? [name]
+      : [];
   });
 }
 
