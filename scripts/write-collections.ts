@@ -134,21 +134,31 @@ function requestsOf(): Request[] {
   });
 }
 
-const TOKEN_SCRIPT = `const renewAt = Number(pm.collectionVariables.get("renewAt") || 0);
-if (Date.now() < renewAt) return;
+/** The token belongs to one installation and client: another `baseUrl` or `clientId` needs another. */
+const TOKEN_SCRIPT = `const baseUrl = pm.environment.get("baseUrl");
+const clientId = pm.environment.get("clientId");
+const tokenOf = baseUrl + " " + clientId;
+const renewAt = Number(pm.collectionVariables.get("renewAt") || 0);
+if (pm.collectionVariables.get("tokenOf") === tokenOf && Date.now() < renewAt) return;
+pm.collectionVariables.set("token", "");
+pm.collectionVariables.set("renewAt", "");
 pm.sendRequest({
-  url: pm.environment.get("baseUrl") + "/api/oauth2/token",
+  url: baseUrl + "/api/oauth2/token",
   method: "POST",
   header: { "Content-Type": "application/x-www-form-urlencoded" },
   body: { mode: "urlencoded", urlencoded: [
     { key: "grant_type", value: "client_credentials" },
-    { key: "client_id", value: pm.environment.get("clientId") },
+    { key: "client_id", value: clientId },
     { key: "client_secret", value: pm.environment.get("clientSecret") },
   ] },
 }, (error, response) => {
-  if (error || response.code !== 200) throw new Error("No token: " + (error || response.text()));
+  if (error || response.code !== 200) {
+    console.error("No token: " + (error || response.text()));
+    return;
+  }
   const { access_token, expires_in } = response.json();
   pm.collectionVariables.set("token", access_token);
+  pm.collectionVariables.set("tokenOf", tokenOf);
   pm.collectionVariables.set("renewAt", Date.now() + (expires_in - 60) * 1000);
 });`;
 
@@ -156,8 +166,15 @@ const lines = (script: string) => ({ type: "text/javascript", exec: script.split
 
 function postmanItem({ name, method, path, query, headers, body, status }: Request): object {
   const test = [
-    `pm.test("${status}", () => pm.response.to.have.status(${status}));`,
-    ...(status === 202 ? ['pm.collectionVariables.set("requestId", pm.response.json().requestId);'] : []),
+    `pm.test("${status}", () => {`,
+    '  if (!pm.collectionVariables.get("token")) pm.expect.fail("no token: the console shows why");',
+    `  pm.response.to.have.status(${status});`,
+    "});",
+    ...(status === 202
+      ? [
+          'if (pm.response.code === 202) pm.collectionVariables.set("requestId", pm.response.json().requestId);',
+        ]
+      : []),
   ];
   const search = query.map(([key, value]) => `${key}=${value}`).join("&");
   return {
@@ -186,12 +203,12 @@ function postmanCollection(requests: readonly Request[]): object {
     info: {
       name: "Bellhop",
       description:
-        "Set clientId and clientSecret in the environment. The token is taken by a script and reused for an hour.",
+        "Set clientId and clientSecret in the environment. A script takes the token and reuses it until baseUrl or clientId differ or it expires.",
       schema: "https://schema.getpostman.com/json/collection/v2.1.0/collection.json",
     },
     auth: { type: "bearer", bearer: [{ key: "token", value: "{{token}}", type: "string" }] },
     event: [{ listen: "prerequest", script: lines(TOKEN_SCRIPT) }],
-    variable: ["token", "renewAt", "requestId"].map((key) => ({ key, value: "" })),
+    variable: ["token", "tokenOf", "renewAt", "requestId"].map((key) => ({ key, value: "" })),
     item: folders.map((folder) => ({
       name: folder,
       item: requests.filter((request) => request.folder === folder).map(postmanItem),
@@ -221,7 +238,12 @@ function brunoRequest({ name, method, path, query, headers, body, status }: Requ
     ...(headers.length === 0 ? [] : [block("headers", headers.map((one) => one.join(": ")).join("\n"))]),
     ...(body === undefined ? [] : [block("body:json", body)]),
     ...(status === 202
-      ? [block("script:post-response", 'bru.setVar("requestId", res.body.requestId);')]
+      ? [
+          block(
+            "script:post-response",
+            'if (res.status === 202) bru.setVar("requestId", res.body.requestId);',
+          ),
+        ]
       : []),
     block("assert", `res.status: eq ${status}`),
   ].join("\n");
@@ -237,7 +259,7 @@ const BRUNO_COLLECTION = [
       "client_id: {{clientId}}",
       "client_secret: {{clientSecret}}",
       "credentials_placement: body",
-      "credentials_id: bellhop",
+      "credentials_id: bellhop-{{clientId}}",
       "token_placement: header",
       "token_header_prefix: Bearer",
       "auto_fetch_token: true",
