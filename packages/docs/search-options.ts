@@ -48,9 +48,12 @@ const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
   max: ["maximum", "limit"],
   maximum: ["limit"],
   mandatory: ["required"],
+  pci: ["credit card"],
+  powershell: ["windows"],
   resend: ["retry"],
   staging: ["sandbox"],
   timezone: ["time zone"],
+  xlsx: ["excel"],
   zones: ["zone"],
 };
 

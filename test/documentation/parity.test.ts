@@ -218,6 +218,11 @@ describe("documents name only existing things", () => {
     }
   });
 
+  test("and nothing outside its package from the client's README", async () => {
+    const text = await read("packages/client/README.md");
+    assert.deepEqual([...text.matchAll(/\]\((?!https?:|#)[^)]*\)/g)], []);
+  });
+
   test("files of the repository that it names", async () => {
     for (const path of documents) {
       for (const [, file = ""] of (await read(path)).matchAll(
