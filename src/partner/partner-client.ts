@@ -67,6 +67,12 @@ export function partnerClient(
   return new BellhopClient({
     ...options,
     tokenStore: new TokenFiles(session.environment, progress),
-    onWait: ({ reason, ms, givesUpInMs }) => progress.wait(reason, { ms, givesUpInMs }),
+    onWait: ({ reason, ms, givesUpInMs }) => progress.wait(reasonOf(reason), { ms, givesUpInMs }),
   });
+}
+
+/** Why a request waits, without the service's advice to send it again later, which the command follows itself. */
+export function reasonOf(message: string): string {
+  const at = message.lastIndexOf(". ") + 1;
+  return at > 0 && /^ (Send|Try|Retry) .*\blater\.$/.test(message.slice(at)) ? message.slice(0, at) : message;
 }

@@ -67,7 +67,7 @@ const ORIGIN = texts("ORIGIN", "origin that ReplyTo addresses may have, such as 
 const NULLS = choice(
   "READING",
   NULL_READINGS,
-  "null in optional fields: absent (as if they were omitted) or specified (only where the specification shows null)",
+  "null in optional fields: valid only where the specification shows it, or read as if the field were absent",
 );
 const OVERLAP = duration("how long the previous secret stays valid");
 const EXPIRES = duration("when the new secret expires, such as 90d; without it never");
@@ -113,7 +113,7 @@ const create = adminVerb({
   details: "Without --scope the client gets every scope that a token can carry; introspect must be named.",
   options: {
     name: required(text("NAME", "display name of the client")),
-    grant: { ...grants("property, or with * all properties of a client code"), isRequired: true },
+    grant: required(grants("property, or with * all properties of a client code")),
     scope: scopes,
     ...LIMITS,
     replyToOrigin: ORIGIN,

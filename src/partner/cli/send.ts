@@ -126,8 +126,11 @@ function sentLines({ file, resource, report, refusals, seconds, failure }: SentF
   };
   const more = rejected + quarantined - listed.length;
   const unlisted = unconfirmed.length - UNCONFIRMED_LISTED_MAX;
+  // The service did not answer before the first record was read.
+  const isUnread = failure !== undefined && records + refusals.keptBack === 0;
+  const sums = `${recordsText(records + refusals.keptBack, resource)}, ${figure(accepted)} accepted in ${figure(batches)} ${batches === 1 ? "batch" : "batches"}, ${figure(rejected)} rejected, ${seconds.toFixed(1)} s`;
   return [
-    `${name}: ${recordsText(records + refusals.keptBack, resource)}, ${figure(accepted)} accepted in ${figure(batches)} ${batches === 1 ? "batch" : "batches"}, ${figure(rejected)} rejected, ${seconds.toFixed(1)} s`,
+    ...(isUnread ? [] : [`${name}: ${sums}`]),
     ...(outcomes === undefined ? [] : [outcomesLine(outcomes)]),
     ...requestLines(report),
     ...warningLines(report),
@@ -135,7 +138,9 @@ function sentLines({ file, resource, report, refusals, seconds, failure }: SentF
     ...(listed.length > 0 && more > 0 ? [`${figure(more)} more: --rejected FILE writes all of them.`] : []),
     ...unconfirmed.slice(0, UNCONFIRMED_LISTED_MAX).map(unconfirmedLine),
     ...(unlisted > 0 ? [`${figure(unlisted)} more batches: --json lists them.`] : []),
-    ...(failure === undefined ? [] : [printable(failureLine(failure, accepted))]),
+    ...(failure === undefined
+      ? []
+      : [`${isUnread ? `${name}: ` : ""}${printable(failureLine(failure, accepted, isUnread))}`]),
   ];
 }
 
@@ -164,9 +169,14 @@ const numberOf = ({ isOfCsv, line, place }: FileRecord): number => (isOfCsv ? li
 const numberName = (record: unknown) => ((record as FileRecord | undefined)?.isOfCsv ? "LINE" : "RECORD");
 
 /** What stopped a send, and what to do: an error that the same command would meet again is to be corrected first. */
-function failureLine({ message, code, isLasting, address }: Failure, accepted: number): string {
-  if (!isLasting) return `Incomplete: ${message} Run the same command again to resume.`;
+function failureLine(
+  { message, code, isLasting, address }: Failure,
+  accepted: number,
+  isUnread: boolean,
+): string {
   const begin = accepted === 0 ? "Nothing was sent" : "Incomplete";
+  if (!isLasting)
+    return `${isUnread ? begin : "Incomplete"}: ${message} Run the same command again${isUnread ? "" : " to resume"}.`;
   if (code === "oauth.invalid_client")
     return `${begin}: the service at ${address} refused the client id or secret. Correct BELLHOP_CLIENT_ID and BELLHOP_CLIENT_SECRET.`;
   if (code === "client.UnreadableInput") return `${begin}: ${message} Correct the file.`;
