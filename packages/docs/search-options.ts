@@ -1,4 +1,4 @@
-import MiniSearch, { type Options, type Query, type SearchOptions } from "minisearch";
+import MiniSearch, { type Options, type Query, type SearchOptions, type SearchResult } from "minisearch";
 import type { Audience } from "./contents.ts";
 
 export interface SearchEntry {
@@ -18,11 +18,23 @@ function words(text: string): string[] {
   });
 }
 
+/** Endings that a reader's word and the page's may differ in: sent batches, a batch that is sending. */
+const ENDING = /(?:(?<=ch|sh|ss|x)es|(?<!s)s|ing|ed)$/;
+const STEM_LETTERS_MIN = 4;
+
+/** A word in small letters without its ending, if enough is left. */
+function stem(word: string): string {
+  const small = word.toLowerCase();
+  const cut = small.replace(ENDING, "");
+  return cut.length < STEM_LETTERS_MIN ? small : cut;
+}
+
 /** The build makes the index with these options and the browser reads it with the same. */
 export const SEARCH_OPTIONS: Options<SearchEntry> = {
   fields: ["heading", "page", "text"],
   storeFields: ["page", "heading", "text", "audience"],
   tokenize: words,
+  processTerm: stem,
   searchOptions: {
     boost: { heading: 4, page: 0.5 },
     combineWith: "AND",
@@ -40,10 +52,18 @@ export function readIndex(json: string): MiniSearch<SearchEntry> {
 
 /** Words of readers, in small letters, and those that the pages use for the same. */
 const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
+  allowlist: ["allow list"],
+  big: ["maximum", "limit"],
+  breaking: ["version"],
+  clear: ["reset"],
   comp: ["complimentary"],
   dst: ["daylight saving"],
   environment: ["sandbox"],
   erase: ["delete"],
+  large: ["maximum", "limit"],
+  lasts: ["valid"],
+  last: ["valid", "newest"],
+  lifetime: ["valid", "expires"],
   live: ["production"],
   max: ["maximum", "limit"],
   maximum: ["limit"],
@@ -51,32 +71,28 @@ const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
   pci: ["credit card"],
   powershell: ["windows"],
   resend: ["retry"],
+  schema: ["version", "field"],
+  send: ["sent"],
+  sent: ["send"],
   staging: ["sandbox"],
   timezone: ["time zone"],
   xlsx: ["excel"],
+  whitelist: ["allow list"],
+  wipe: ["reset", "delete"],
   zones: ["zone"],
 };
 
 /** Words that say nothing of what is sought. */
-const IGNORED = new Set([
-  "a",
-  "an",
-  "and",
-  "do",
-  "how",
-  "i",
-  "in",
-  "is",
-  "my",
-  "of",
-  "or",
-  "the",
-  "to",
-  "what",
-]);
+const IGNORED = new Set(
+  "a an and are at be can do does for happens how i if in is it long may must my of on or should the to we what when which will with you".split(
+    " ",
+  ),
+);
 
-/** A query that finds sections with every word of the text, or with another word for it. */
-export function queryOf(text: string): Query {
+type Combination = "AND" | "OR";
+
+/** A query for sections with every word of the text, or with any, or with another word for it. */
+function queryOf(text: string, combineWith: Combination): Query {
   const all = words(text.toLowerCase());
   const said = all.filter((word) => !IGNORED.has(word));
   const queries = (said.length === 0 ? all : said).map((word): Query => {
@@ -85,15 +101,33 @@ export function queryOf(text: string): Query {
     );
     return { queries: [word, ...others], combineWith: "OR" };
   });
-  return { queries, combineWith: "AND" };
+  return { queries, combineWith };
 }
 
 /** Sections of the reader's own menu come first, old releases last. */
-export function rankedFor(audience: Audience): SearchOptions {
+function rankedFor(audience: Audience): SearchOptions {
   return {
     boostDocument: (id, _term, stored) => {
       if (String(id).startsWith("docs/changelog")) return 0.2;
-      return stored?.["audience"] === audience ? 1 : 0.4;
+      const ofQuestions = String(id).startsWith("docs/faq") ? 1.5 : 1;
+      return ofQuestions * (stored?.["audience"] === audience ? 1 : 0.4);
     },
   };
+}
+
+/** With fewer sections that have every word, those follow that have the most. */
+const ENOUGH = 5;
+
+/** The sections that answer a reader's words best, best first. */
+export function findSections(
+  index: MiniSearch<SearchEntry>,
+  text: string,
+  audience: Audience,
+): SearchResult[] {
+  const ranked = rankedFor(audience);
+  const found = index.search(queryOf(text, "AND"), ranked);
+  if (found.length >= ENOUGH) return found;
+  const known = new Set(found.map(({ id }) => id));
+  const more = index.search(queryOf(text, "OR"), ranked);
+  return [...found, ...more.filter(({ id }) => !known.has(id))];
 }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import { before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { queryOf, rankedFor, readIndex } from "../../packages/docs/search-options.ts";
+import { findSections, readIndex } from "../../packages/docs/search-options.ts";
 
 const dist = fileURLToPath(new URL("../../packages/docs/dist/", import.meta.url));
 
@@ -51,7 +51,7 @@ describe("the search of the documentation", () => {
   });
   for (const [query, page] of ASKED)
     test(`finds the answer to "${query}" among its first three sections`, () => {
-      const found = index.search(queryOf(query), rankedFor("integrate")).slice(0, 3);
+      const found = findSections(index, query, "integrate").slice(0, 3);
       assert.ok(
         found.some(({ id }) => id === page),
         found.map(({ id }) => id).join("\n"),
@@ -60,10 +60,10 @@ describe("the search of the documentation", () => {
 
   test("puts the pages of the reader's own menu first", () => {
     const first = (audience: "integrate" | "operate") =>
-      index.search(queryOf("retention"), rankedFor(audience))[0]?.["audience"];
+      findSections(index, "retention", audience)[0]?.["audience"];
     assert.equal(first("operate"), "operate");
-    const ofOperators = index.search(queryOf("token"), rankedFor("operate"))[0];
-    const ofPartners = index.search(queryOf("token"), rankedFor("integrate"))[0];
+    const ofOperators = findSections(index, "token", "operate")[0];
+    const ofPartners = findSections(index, "token", "integrate")[0];
     assert.equal(ofPartners?.["audience"], "integrate");
     assert.ok(ofOperators !== undefined);
   });

@@ -1,6 +1,6 @@
 import type MiniSearch from "minisearch";
 import type { SearchResult } from "minisearch";
-import { queryOf, rankedFor, readIndex, type SearchEntry } from "../search-options.ts";
+import { findSections, readIndex, type SearchEntry } from "../search-options.ts";
 
 const HITS_MAX = 12;
 const EXCERPT_CHARACTERS = 150;
@@ -50,7 +50,7 @@ export function addSearch(place: HTMLElement): void {
   const status = element("span", { class: "unseen", role: "status" });
   place.append(field, element("kbd", { "aria-hidden": "true" }, "/"), list, status);
 
-  const ranked = rankedFor(place.dataset["audience"] as SearchEntry["audience"]);
+  const audience = place.dataset["audience"] as SearchEntry["audience"];
   let index: Promise<MiniSearch<SearchEntry>> | undefined;
   const load = () => {
     index ??= fetch(place.dataset["index"] ?? "")
@@ -80,7 +80,7 @@ export function addSearch(place: HTMLElement): void {
   const search = async () => {
     const query = field.value;
     if (query.trim() === "") return open(false);
-    const hits = (await load()).search(queryOf(query), ranked).slice(0, HITS_MAX);
+    const hits = findSections(await load(), query, audience).slice(0, HITS_MAX);
     if (query !== field.value) return;
     const items = hits.map((hit, at) => {
       const href = `${place.dataset["root"]}${hit.id}`;
