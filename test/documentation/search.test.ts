@@ -11,8 +11,14 @@ const ASKED: readonly (readonly [query: string, page: string])[] = [
   ["time zones", "docs/faq#which-time-zone-applies-what-about-local-time-and-daylight-saving"],
   ["daylight saving", "docs/faq#which-time-zone-applies-what-about-local-time-and-daylight-saving"],
   ["delete a reservation", "docs/guides/cancellations"],
-  ["same record twice", "docs/faq#what-happens-when-the-same-record-is-sent-twice-duplicate-booking"],
-  ["duplicate booking", "docs/faq#what-happens-when-the-same-record-is-sent-twice-duplicate-booking"],
+  [
+    "same record twice",
+    "docs/faq#what-happens-when-the-same-record-or-batch-is-sent-twice-duplicate-booking",
+  ],
+  [
+    "duplicate booking",
+    "docs/faq#what-happens-when-the-same-record-or-batch-is-sent-twice-duplicate-booking",
+  ],
   ["walk-in", "docs/faq#how-do-i-send-a-walk-in"],
   ["walkin", "docs/faq#how-do-i-send-a-walk-in"],
   ["credit card", "docs/faq#may-i-send-card-data-such-as-a-credit-card-number"],
@@ -39,6 +45,24 @@ const ASKED: readonly (readonly [query: string, page: string])[] = [
   ["csv file", "docs/sending#csv"],
   ["postman", "docs/faq#is-there-a-java-c-php-or-go-client-or-a-postman-collection"],
   ["idempotncy", "docs/guides/retries#idempotency-key"],
+  [
+    "what happens if I send the same batch twice",
+    "docs/faq#what-happens-when-the-same-record-or-batch-is-sent-twice-duplicate-booking",
+  ],
+  [
+    "send the same record twice",
+    "docs/faq#what-happens-when-the-same-record-or-batch-is-sent-twice-duplicate-booking",
+  ],
+  ["how big may a batch be", "docs/faq#what-is-the-maximum-batch-size"],
+  ["how do I delete a reservation", "docs/faq#how-do-i-delete-a-reservation"],
+  ["token lifetime", "docs/faq#how-long-is-a-token-valid"],
+  ["how long does a token last", "docs/faq#how-long-is-a-token-valid"],
+  ["IP allow list", "docs/faq#is-there-an-ip-allow-list"],
+  ["reset the sandbox", "docs/faq#how-do-i-empty-or-reset-the-sandbox"],
+  ["clear test data", "docs/faq#how-do-i-empty-or-reset-the-sandbox"],
+  ["schema changes", "docs/faq#will-the-api-or-its-schema-change"],
+  ["will the API change", "docs/faq#will-the-api-or-its-schema-change"],
+  ["maven", "docs/clients#by-language"],
 ];
 
 describe("the search of the documentation", () => {
