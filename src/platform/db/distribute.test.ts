@@ -6,6 +6,7 @@ import { DISTRIBUTED_TABLES } from "./distribute.ts";
 
 /** What stays on the coordinator. */
 const COORDINATOR_TABLES = [
+  "bellhop.alert",
   "bellhop.audit_entry",
   "bellhop.auth_epoch",
   "bellhop.backfill",
@@ -33,6 +34,8 @@ const COORDINATOR_TABLES = [
   "bellhop.settings_version",
   "bellhop.signing_key",
   "bellhop.status_mapping",
+  "bellhop.subscription",
+  "bellhop.subscription_message",
   "bellhop.token_bucket",
   "bellhop.webhook_attempt",
   "bellhop.webhook_endpoint",
