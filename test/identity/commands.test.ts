@@ -205,7 +205,9 @@ describe("the commands on clients, tokens and keys", () => {
       scope.err,
       /inventories:write, reservations:write, groups:write, read, insight:read, webhooks, introspect/,
     );
-    assert.equal((await run("client", "create", "--name", "A")).code, 1);
+    const without = await run("client", "create", "--name", "A");
+    assert.equal(without.code, 2);
+    assert.match(without.err, /--grant/);
     assert.equal((await run("client", "create", "--help")).code, 0);
   });
 });
