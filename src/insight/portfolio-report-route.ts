@@ -40,7 +40,13 @@ function hotels(description: string, example: string): Declared<Grants> {
   return {
     in: "query",
     description,
-    schema: { type: "string", minLength: 3, maxLength: HOTELS_CHARACTERS_MAX, examples: [example] },
+    schema: {
+      type: "string",
+      pattern: "^[^\\u0000]*$",
+      minLength: 3,
+      maxLength: HOTELS_CHARACTERS_MAX,
+      examples: [example],
+    },
     read(text, name) {
       const texts = text.split(",");
       if (texts.length > HOTELS_NAMED_MAX)
