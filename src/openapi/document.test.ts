@@ -20,6 +20,7 @@ import {
 import { buildOpenApiDocument } from "./document.ts";
 
 const document = buildOpenApiDocument(readConfig({}));
+const errors = readFileSync(new URL("../../docs/errors.md", import.meta.url), "utf8");
 const contract = readFileSync(new URL("../../docs/contract.md", import.meta.url), "utf8");
 
 /** Every object within a value, with where it stands. */
@@ -101,6 +102,11 @@ describe("errors", () => {
       assert.equal(new Set(shown.filter((one) => one.endsWith(` ${code}`))).size, 1);
     });
   }
+  test("every error of docs/errors.md is in the document", () => {
+    const listed = [...errors.matchAll(/^### (bellhop\.[\w.]+)\n\n\*\*(\d{3}) /gm)];
+    assert.ok(listed.length > 15);
+    for (const [, code, status] of listed) assert.ok(shown.includes(`${status} ${code}`), code);
+  });
   test("401 and 403 of the data addresses have no body, and say why in a header", () => {
     for (const { operation, status, answer } of answers) {
       if (!operation.includes("/api/public/") || !["401", "403"].includes(status)) continue;
