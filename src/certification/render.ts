@@ -1,4 +1,5 @@
 import type { CertificationStep } from "../console/api-types.ts";
+import { escapeHtml } from "../platform/runtime/escape-html.ts";
 import type { Report } from "./report.ts";
 
 /** Escaped markup. Only `html` and `joined` create it, so text cannot become markup by mistake. */
@@ -12,23 +13,10 @@ class Html {
 
 type Content = Html | string | false | readonly Html[];
 
-const ESCAPES: Readonly<Record<string, string>> = {
-  "&": "&amp;",
-  "<": "&lt;",
-  ">": "&gt;",
-  '"': "&quot;",
-  "'": "&#39;",
-};
-
-/** Text escaped for HTML content and quoted attributes. */
-function escaped(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => ESCAPES[character] ?? character);
-}
-
 function markupOf(content: Content): string {
   if (content === false) return "";
   if (content instanceof Html) return content.markup;
-  return typeof content === "string" ? escaped(content) : joined(content, "").markup;
+  return typeof content === "string" ? escapeHtml(content) : joined(content, "").markup;
 }
 
 /** Markup with interpolated values: text is escaped, markup is not, false is omitted. */
@@ -37,7 +25,7 @@ function html(parts: TemplateStringsArray, ...values: readonly Content[]): Html 
 }
 
 function joined(pieces: readonly Html[], between: string): Html {
-  return new Html(pieces.map((piece) => piece.markup).join(escaped(between)));
+  return new Html(pieces.map((piece) => piece.markup).join(escapeHtml(between)));
 }
 
 const HTML_RESULTS = { pass: "passed", fail: "failed", "not-yet": "not yet" } as const;

@@ -1,3 +1,5 @@
+import { escapeHtml } from "../platform/runtime/escape-html.ts";
+
 /** A file of a message. */
 export interface Attachment {
   readonly name: string;
@@ -42,16 +44,6 @@ export interface MessageContent {
 
 /** Shown beside the content of a sent message; undefined in the console. */
 export type Unsubscribe = string | undefined;
-
-const ESCAPES: Readonly<Record<string, string>> = {
-  "&": "&amp;",
-  "<": "&lt;",
-  ">": "&gt;",
-  '"': "&quot;",
-  "'": "&#39;",
-};
-
-export const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (one) => ESCAPES[one] ?? one);
 
 const SUBJECT_CHARACTERS_MAX = 150;
 

@@ -2,7 +2,7 @@ import { createHmac, timingSafeEqual } from "node:crypto";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type pg from "pg";
 import { NotFoundError } from "../platform/errors/operator-error.ts";
-import { escapeHtml } from "./message.ts";
+import { escapeHtml } from "../platform/runtime/escape-html.ts";
 import { findSubscription, pauseSubscription, type Subscription } from "./subscription.ts";
 
 export const UNSUBSCRIBE_PATH = "/unsubscribe";
