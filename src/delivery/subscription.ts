@@ -1,11 +1,12 @@
 import { randomUUID } from "node:crypto";
 import type pg from "pg";
+import { demand, isWhole } from "../identity/admin.ts";
 import { recordAudit } from "../identity/audit.ts";
 import { Scope } from "../identity/scope.ts";
 import type { Row } from "../platform/db/row.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import { type Queryable, withTransaction } from "../platform/db/transaction.ts";
-import { ConflictError, InputError, NotFoundError } from "../platform/errors/operator-error.ts";
+import { ConflictError, NotFoundError } from "../platform/errors/operator-error.ts";
 import { isUuid } from "../platform/http/position.ts";
 import { countText } from "../platform/runtime/amounts.ts";
 import { settingsOfClients } from "../settings/property-settings.ts";
@@ -14,7 +15,6 @@ import type {
   ListedSubscription,
   MessageItem,
   SubscriptionItem,
-  SubscriptionKind,
 } from "./console-answers.ts";
 import { isLocalTime, nextDue } from "./schedule.ts";
 
@@ -157,27 +157,16 @@ export interface SubscriptionInput {
   readonly pickupRooms?: number | undefined;
 }
 
-interface CheckedInput {
-  readonly kind: SubscriptionKind;
-  readonly clientCode: string | null;
-  readonly propertyCode: string | null;
-  readonly localTime: string | null;
-  readonly nights: number | null;
-  readonly conditions: readonly AlertCondition[];
-  readonly pickupRooms: number | null;
-}
-
-function demand(holds: boolean, message: string): asserts holds {
-  if (!holds) throw new InputError(message);
-}
-
-const isWhole = (value: number, most: number) => Number.isInteger(value) && value >= 1 && value <= most;
+type CheckedInput = Pick<
+  SubscriptionItem,
+  "kind" | "clientCode" | "propertyCode" | "localTime" | "nights" | "conditions" | "pickupRooms"
+>;
 
 function checkReport({ localTime, nights = NIGHTS_DEFAULT, ...input }: SubscriptionInput): CheckedInput {
   const { clientCode, propertyCode } = input;
   demand(clientCode !== undefined && propertyCode !== undefined, "A report is of one property: name it.");
   demand(localTime !== undefined && isLocalTime(localTime), "localTime must be HH:MM, such as 07:00.");
-  demand(isWhole(nights, NIGHTS_MAX), `nights must be 1 to ${NIGHTS_MAX}.`);
+  demand(isWhole(nights, 1, NIGHTS_MAX), `nights must be 1 to ${NIGHTS_MAX}.`);
   demand(
     input.conditions === undefined && input.pickupRooms === undefined,
     "Only alerts have conditions and pickupRooms.",
@@ -199,7 +188,7 @@ function checkAlerts(input: SubscriptionInput): CheckedInput {
   );
   const hasPickup = known.includes("pickup");
   demand(
-    hasPickup ? pickupRooms !== null && isWhole(pickupRooms, PICKUP_ROOMS_MAX) : pickupRooms === null,
+    hasPickup ? pickupRooms !== null && isWhole(pickupRooms, 1, PICKUP_ROOMS_MAX) : pickupRooms === null,
     hasPickup
       ? `The alert pickup needs pickupRooms, 1 to ${PICKUP_ROOMS_MAX}.`
       : "Only the alert pickup has pickupRooms.",
@@ -282,10 +271,12 @@ export async function addSubscription(
   return subscriptionId;
 }
 
+type Known = Pick<Subscription, "subscriptionId" | "operator" | "kind">;
+
 /** Changes a subscription, with its audit entry. Returns whether anything changed. */
 async function change(
   { pool, who }: SubscriptionAdmin,
-  { subscriptionId, operator, kind }: Pick<Subscription, "subscriptionId" | "operator" | "kind">,
+  { subscriptionId, operator, kind }: Known,
   what: string,
   statement: typeof PAUSE,
   ...values: readonly unknown[]
@@ -297,8 +288,6 @@ async function change(
     return true;
   });
 }
-
-type Known = Pick<Subscription, "subscriptionId" | "operator" | "kind">;
 
 /** Pauses a subscription: nothing is planned, and what waits is dropped when it is due. */
 export const pauseSubscription = (admin: SubscriptionAdmin, subscription: Known): Promise<boolean> =>
