@@ -1,6 +1,7 @@
 import type { FastifyInstance } from "fastify";
 import type pg from "pg";
-import { adminOf, type ConsoleParts } from "../console/console-parts.ts";
+import { CODE_CHARACTERS_MAX } from "#contract/schema/field.ts";
+import type { ConsoleParts } from "../console/console-parts.ts";
 import { type Asked, addChange, addQuestion, type Form } from "../console/console-routes.ts";
 import type { OperatorSession } from "../identity/operator-sessions.ts";
 import { listOperators } from "../identity/operators.ts";
@@ -44,7 +45,6 @@ const CREATE_FIELDS = [
   "conditions",
   "pickupRooms",
 ];
-const CODE_CHARACTERS_MAX = 128;
 
 /** A message is a document of its own: inline styles, and nothing that runs or is loaded. */
 const MESSAGE_POLICY =
@@ -101,9 +101,8 @@ async function messageAsHtml(pool: pg.Pool, { operator, named }: Asked, baseUrl:
   return asHtml(content, undefined);
 }
 
-async function create(parts: ConsoleParts, { body, operator }: Form): Promise<void> {
-  const { pool } = parts.context;
-  await addSubscription({ pool, who: adminOf(parts, operator).who }, operator.name, {
+async function create(pool: pg.Pool, { body, operator, who }: Form): Promise<void> {
+  await addSubscription({ pool, who }, operator.name, {
     kind: body.requiredText("kind"),
     clientCode: body.text("clientCode", CODE_CHARACTERS_MAX),
     propertyCode: body.text("propertyCode", CODE_CHARACTERS_MAX),
@@ -131,7 +130,7 @@ export function addSubscriptionRoutes(
     async (asked) => {
       const html = await messageAsHtml(pool, asked, parts.baseUrl());
       return asked.reply
-        .headers({ "content-security-policy": MESSAGE_POLICY, "cache-control": "no-store" })
+        .header("content-security-policy", MESSAGE_POLICY)
         .type("text/html; charset=utf-8")
         .send(html);
     },
@@ -141,7 +140,7 @@ export function addSubscriptionRoutes(
     parts,
     { permission: "read-data", path: "subscriptions", fields: CREATE_FIELDS },
     async (form) => {
-      await create(parts, form);
+      await create(pool, form);
       return describe(pool, form.operator, isMailConfigured);
     },
   );

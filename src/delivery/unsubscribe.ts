@@ -25,17 +25,12 @@ function readUnsubscribeToken(key: Buffer, token: string): string | undefined {
   return given.length === right.length && timingSafeEqual(given, right) ? subscriptionId : undefined;
 }
 
-const PAGE_HEADERS = {
-  "content-security-policy":
-    "default-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
-  "cache-control": "no-store",
-  "referrer-policy": "no-referrer",
-};
+const PAGE_POLICY = "default-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
 function sendPage(reply: FastifyReply, status: number, title: string, text: string, form = ""): FastifyReply {
   return reply
     .code(status)
-    .headers(PAGE_HEADERS)
+    .header("content-security-policy", PAGE_POLICY)
     .type("text/html; charset=utf-8")
     .send(`<!doctype html>
 <html lang="en">
