@@ -22,6 +22,7 @@ import {
   listSubscriptions,
   NIGHTS_DEFAULT,
   pauseSubscription,
+  placeOf,
   queueTest,
   removeSubscription,
   resumeSubscription,
@@ -60,9 +61,6 @@ function inputOf({ report, at, nights, alerts, of, pickupRooms }: Asked): Subscr
   return { ...input, clientCode, propertyCode: propertyCode === "*" ? undefined : propertyCode };
 }
 
-const placeOf = ({ clientCode, propertyCode }: Pick<Subscription, "clientCode" | "propertyCode">) =>
-  clientCode === null ? EVERYTHING : `${clientCode}/${propertyCode ?? "*"}`;
-
 type Listed = Awaited<ReturnType<typeof withDueTimes>>[number];
 
 const stateOf = ({ pausedAt, isOperatorDisabled }: Listed) =>
@@ -78,7 +76,7 @@ function subscriptionFields(one: Listed): Field[] {
     ["operator", one.operator],
     ["e-mail", address],
     ["kind", one.kind],
-    ["of", placeOf(one)],
+    ["of", placeOf(one, EVERYTHING)],
     ["when", whenOf(one)],
     ["next", moment(one.nextAt)],
     ["state", stateOf(one)],
@@ -133,7 +131,7 @@ const list = verb({
       ID: "subscriptionId",
       OPERATOR: "operator",
       KIND: "kind",
-      OF: placeOf,
+      OF: (one) => placeOf(one, EVERYTHING),
       WHEN: whenOf,
       NEXT: "nextAt",
       "OPEN ALERTS": "openAlerts",

@@ -3,7 +3,7 @@ import { Scope } from "../identity/scope.ts";
 import { alertMessage } from "./alert-message.ts";
 import type { MessageContent } from "./message.ts";
 import { type ReportQuestion, reportMessage } from "./report-message.ts";
-import { NIGHTS_DEFAULT, type Subscription } from "./subscription.ts";
+import { NIGHTS_DEFAULT, placeOf, type Subscription } from "./subscription.ts";
 
 /** A message that is due. */
 export interface DueMessage {
@@ -29,15 +29,13 @@ export type Composed =
 
 const isTest = ({ occasion }: Pick<DueMessage, "occasion">): boolean => occasion.startsWith("test:");
 
-const placeOf = ({ clientCode, propertyCode }: Subscription) =>
-  clientCode === null ? "all your properties" : `${clientCode}/${propertyCode ?? "*"}`;
-
 function notesOf(subscription: Subscription, isOfTest: boolean): string[] {
   const { operator, kind, conditions, localTime } = subscription;
+  const place = placeOf(subscription, "all your properties");
   const what =
     kind === "report"
-      ? `the daily report of ${placeOf(subscription)} at ${localTime}`
-      : `alerts (${conditions.join(", ")}) of ${placeOf(subscription)}`;
+      ? `the daily report of ${place} at ${localTime}`
+      : `alerts (${conditions.join(", ")}) of ${place}`;
   return [
     `${isOfTest ? "This is a test. " : ""}The operator ${operator} is subscribed to ${what}.`,
     "It stops when the subscription is paused or removed, or when the operator may no longer see the property.",

@@ -209,6 +209,12 @@ function checkInput(input: SubscriptionInput): CheckedInput {
   return input.kind === "report" ? checkReport(input) : checkAlerts(input);
 }
 
+/** The properties that a subscription is about, `every` for all of its operator's. */
+export const placeOf = (
+  { clientCode, propertyCode }: Pick<SubscriptionItem, "clientCode" | "propertyCode">,
+  every: string,
+): string => (clientCode === null ? every : `${clientCode}/${propertyCode ?? "*"}`);
+
 /** Whether an operator with the scope may see some of the properties that a subscription is about. */
 export function isWithin(
   scope: Scope,

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type pg from "pg";
 import { NotFoundError } from "../platform/errors/operator-error.ts";
 import { escapeHtml } from "../platform/runtime/escape-html.ts";
-import { findSubscription, pauseSubscription, type Subscription } from "./subscription.ts";
+import { findSubscription, pauseSubscription, placeOf, type Subscription } from "./subscription.ts";
 
 export const UNSUBSCRIBE_PATH = "/unsubscribe";
 
@@ -43,8 +43,8 @@ ${form}</body>
 `);
 }
 
-const nameOf = ({ kind, clientCode, propertyCode }: Subscription) =>
-  `${kind === "report" ? "The daily report" : "Alerts"} of ${clientCode === null ? "all properties" : `${clientCode}/${propertyCode ?? "*"}`}`;
+const nameOf = (subscription: Subscription) =>
+  `${subscription.kind === "report" ? "The daily report" : "Alerts"} of ${placeOf(subscription, "all properties")}`;
 
 export interface UnsubscribeContext {
   readonly pool: pg.Pool;
