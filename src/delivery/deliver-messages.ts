@@ -7,7 +7,7 @@ import { readStatement } from "../platform/db/statement.ts";
 import { NotFoundError } from "../platform/errors/operator-error.ts";
 import { Repeat } from "../platform/runtime/repeat.ts";
 import type { Logger } from "../platform/telemetry/log.ts";
-import { createMetrics } from "../platform/telemetry/metrics.ts";
+import type { Metrics } from "../platform/telemetry/metrics.ts";
 import { type Composed, compose, type DueMessage, type ReportSource } from "./compose.ts";
 import type { MessageState } from "./console-answers.ts";
 import { createMailTransport, MailNotSent, type MailTransport } from "./mail-transport.ts";
@@ -152,14 +152,14 @@ export async function tidySubscriptions(pool: pg.Pool): Promise<void> {
 export interface DeliveryParts {
   readonly config: Config;
   readonly log: Logger;
+  readonly metrics: Metrics;
   readonly clientConfig: pg.ClientConfig;
   readonly baseUrl: () => string;
   readonly cursorKey: () => Promise<Buffer>;
 }
 
 /** Plans and sends reports and alerts on this node. */
-export function startDelivery({ config, log, clientConfig, baseUrl, cursorKey }: DeliveryParts) {
-  const metrics = createMetrics();
+export function startDelivery({ config, log, metrics, clientConfig, baseUrl, cursorKey }: DeliveryParts) {
   const watch = logSlowStatements(config.slowQueryMs, log, metrics);
   const pool = createPool(clientConfig, log, DELIVERY_CONNECTIONS, POOL_ANSWER_MS_MAX, watch);
   const mail = config.mail === undefined ? undefined : createMailTransport(config.mail);
@@ -191,7 +191,6 @@ export function startDelivery({ config, log, clientConfig, baseUrl, cursorKey }:
   );
   const tidy = new Repeat(() => tidySubscriptions(pool), TIDY_MS, failed, PLAN_MS);
   return {
-    metrics: () => metrics.registry.getMetricsAsJSON(),
     async stop() {
       stopping.abort();
       await Promise.all([plan, send, tidy].map((loop) => loop.stop()));

@@ -310,21 +310,17 @@ async function startToApply({ config, stops, shared, threads, database }: Start)
 }
 
 /** Delivers webhooks on the main thread, which has little else to do besides HTTP threads. */
-function startToDeliver({ config, log, tracer, stops, threads, database, authenticator }: Start): void {
+function startToDeliver({ stops, database, authenticator, ...start }: Start): void {
   const { clientConfig } = database;
   const { cipher, cursorKey } = authenticator.internals;
-  const deliverer = stops.add(startDeliverer({ config, log, tracer, clientConfig, cipher, cursorKey }));
-  threads.whole.add({ metrics: async () => [await deliverer.metrics()] });
+  stops.add(startDeliverer({ ...start, clientConfig, cipher, cursorKey }));
 }
 
 /** Sends reports and alerts to operators. */
-function startToReport({ config, log, stops, threads, database, authenticator, addresses }: Start): void {
+function startToReport({ stops, database, authenticator, addresses, ...start }: Start): void {
+  const { clientConfig } = database;
   const { cursorKey } = authenticator.internals;
-  const baseUrl = () => addresses.read().baseUrl;
-  const delivery = stops.add(
-    startDelivery({ config, log, clientConfig: database.clientConfig, baseUrl, cursorKey }),
-  );
-  threads.whole.add({ metrics: async () => [await delivery.metrics()] });
+  stops.add(startDelivery({ ...start, clientConfig, baseUrl: () => addresses.read().baseUrl, cursorKey }));
 }
 
 function startToSurvey({ log, stops, threads, database }: Start): void {

@@ -6,7 +6,7 @@ import { createPool, logSlowStatements, POOL_ANSWER_MS_MAX } from "../platform/d
 import { readStatement } from "../platform/db/statement.ts";
 import { Repeat } from "../platform/runtime/repeat.ts";
 import type { Logger } from "../platform/telemetry/log.ts";
-import { createMetrics } from "../platform/telemetry/metrics.ts";
+import type { Metrics } from "../platform/telemetry/metrics.ts";
 import type { Tracer } from "../platform/telemetry/opentelemetry.ts";
 import { type CursorSecret, readCursorEpoch } from "../query/changes/change-cursor.ts";
 import { AddressRules } from "./address-rules.ts";
@@ -182,6 +182,7 @@ const HOUR_SECONDS = 3_600;
 export interface DelivererParts {
   readonly config: Config;
   readonly log: Logger;
+  readonly metrics: Metrics;
   readonly tracer: Tracer | undefined;
   readonly clientConfig: pg.ClientConfig;
   readonly cipher: SecretCipher;
@@ -191,8 +192,7 @@ export interface DelivererParts {
 
 /** Starts delivering webhooks for this node's share of the endpoints. */
 export function startDeliverer(parts: DelivererParts) {
-  const { config, log, tracer, clientConfig, cipher, cursorKey } = parts;
-  const metrics = createMetrics();
+  const { config, log, metrics, tracer, clientConfig, cipher, cursorKey } = parts;
   const watch = logSlowStatements(config.slowQueryMs, log, metrics);
   const pool = createPool(clientConfig, log, WEBHOOK_CONNECTIONS, POOL_ANSWER_MS_MAX, watch);
   const deliverer = new WebhookDeliverer({
@@ -215,7 +215,6 @@ export function startDeliverer(parts: DelivererParts) {
     },
   });
   return {
-    metrics: () => metrics.registry.getMetricsAsJSON(),
     async stop() {
       await deliverer.stop();
       await pool.end();
