@@ -383,8 +383,7 @@ function startNode(databaseUrl: string, mailUrl: string) {
   const program = `
     import pg from "pg";
     import { MessageSender } from ${from("../../src/delivery/deliver-messages.ts")};
-    import type { ReportSource } from "../../src/delivery/compose.ts";
-import { createMailTransport } from ${from("../../src/delivery/mail-transport.ts")};
+    import { createMailTransport } from ${from("../../src/delivery/mail-transport.ts")};
     const mail = createMailTransport({ url: ${JSON.stringify(mailUrl)}, from: ${JSON.stringify(FROM)} });
     const pool = new pg.Pool({ connectionString: ${JSON.stringify(databaseUrl)} });
     const sender = new MessageSender({ pool, mail, baseUrl: () => "", unsubscribeKey: async () => Buffer.alloc(32), leaseSeconds: 1 });
