@@ -10,12 +10,7 @@ import { ConflictError, NotFoundError } from "../platform/errors/operator-error.
 import { isUuid } from "../platform/http/position.ts";
 import { countText } from "../platform/runtime/amounts.ts";
 import { settingsOfClients } from "../settings/property-settings.ts";
-import type {
-  AlertCondition,
-  ListedSubscription,
-  MessageItem,
-  SubscriptionItem,
-} from "./console-answers.ts";
+import type { AlertCondition, ListedSubscription, MessageItem, SubscriptionItem } from "./console-answers.ts";
 import { isLocalTime, nextDue } from "./schedule.ts";
 
 const LIST = readStatement(new URL("./sql/list-subscriptions.sql", import.meta.url));
