@@ -7,8 +7,8 @@ import type {
   SubscriptionsAnswer,
 } from "../contract.ts";
 import { CONSOLE_API } from "../contract.ts";
-import { addressOf, post, renewAnswers, useAnswer, useSession } from "../data/queries.ts";
-import { writeCount, writeMany } from "../field/format.ts";
+import { addressOf, post, useAnswer, useSession } from "../data/queries.ts";
+import { writeMany } from "../field/format.ts";
 import { Button } from "../parts/button.tsx";
 import { FormDialog, FormDialogButton, typed } from "../parts/dialog.tsx";
 import { InputField, SelectField } from "../parts/field.tsx";
@@ -215,21 +215,28 @@ function Subscriptions({ items }: { items: SubscriptionsAnswer["items"] }) {
 function Opened({ of, onClose }: { of: ListedSubscription; onClose: () => void }) {
   const path = `subscriptions/${of.subscriptionId}`;
   const isPaused = of.pausedAt !== null;
-  const verb = (name: string) => () => post(`${path}/${name}`, {}).then(renewAnswers).then(onClose);
+  const change = (name: string) => post(`${path}/${name}`, {});
   return (
     <FormDialog
       title={whatOf(of)}
       text={`Of ${placeOf(of)}, for ${of.operator}. It stops when it is paused or removed, and when ${of.operator} may no longer see the properties.`}
       button={isPaused ? "Resume" : "Pause"}
       done={isPaused ? "Resumed." : "Paused."}
-      onSubmit={verb(isPaused ? "resume" : "pause")}
+      onSubmit={() => change(isPaused ? "resume" : "pause")}
       onClose={onClose}
       actions={(deed) => (
         <>
-          <Button busy={deed.busy} onClick={() => deed.run(verb("test"), "A test is on its way.")}>
+          <Button
+            busy={deed.busy}
+            onClick={() => deed.run(() => change("test").then(onClose), "A test is on its way.")}
+          >
             Send a test
           </Button>
-          <Button kind="danger" busy={deed.busy} onClick={() => deed.run(verb("remove"), "Removed.")}>
+          <Button
+            kind="danger"
+            busy={deed.busy}
+            onClick={() => deed.run(() => change("remove").then(onClose), "Removed.")}
+          >
             Remove
           </Button>
         </>
@@ -280,15 +287,13 @@ function PlaceField({ hasWider = false }: PlaceFieldProps) {
 }
 
 function NewReportButton() {
-  const submit = async (form: FormData) => {
-    await post("subscriptions", {
+  const submit = (form: FormData) =>
+    post("subscriptions", {
       kind: "report",
       ...codesOf(form),
       localTime: typed(form, "localTime"),
       nights: Number(typed(form, "nights")),
     });
-    renewAnswers();
-  };
   return (
     <FormDialogButton
       opener="New report…"
@@ -314,16 +319,15 @@ function NewReportButton() {
 }
 
 function NewAlertsButton() {
-  const submit = async (form: FormData) => {
+  const submit = (form: FormData) => {
     const conditions = form.getAll("conditions").map(String);
     const rooms = Number(typed(form, "pickupRooms"));
-    await post("subscriptions", {
+    return post("subscriptions", {
       kind: "alerts",
       ...codesOf(form),
       conditions,
       ...(conditions.includes("pickup") && { pickupRooms: rooms }),
     });
-    renewAnswers();
   };
   return (
     <FormDialogButton
@@ -354,7 +358,7 @@ function NewAlertsButton() {
       <InputField
         name="pickupRooms"
         label="Pickup of at least"
-        hint={`Rooms of one business day, up or down, for the next ${writeCount(30)} nights.`}
+        hint="Rooms of one business day, up or down, for the next 30 nights."
         type="number"
         min={1}
         max={10_000}
