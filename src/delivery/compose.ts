@@ -23,7 +23,7 @@ export type ReportSource = (
 ) => Promise<Omit<MessageContent, "notes">>;
 
 /** A message, or why there is none. */
-export type Composed =
+type Composed =
   | { readonly content: MessageContent; readonly dropped?: never }
   | { readonly dropped: string; readonly content?: never };
 

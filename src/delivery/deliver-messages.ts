@@ -8,7 +8,7 @@ import { NotFoundError } from "../platform/errors/operator-error.ts";
 import { Repeat } from "../platform/runtime/repeat.ts";
 import type { Logger } from "../platform/telemetry/log.ts";
 import type { Metrics } from "../platform/telemetry/metrics.ts";
-import { type Composed, compose, type DueMessage, type ReportSource } from "./compose.ts";
+import { compose, type DueMessage, type ReportSource } from "./compose.ts";
 import type { MessageState } from "./console-answers.ts";
 import { createMailTransport, MailNotSent, type MailTransport } from "./mail-transport.ts";
 import { asHtml, type MessageContent } from "./message.ts";
@@ -69,6 +69,9 @@ interface Outcome {
   readonly err?: unknown;
 }
 
+const stateAfterFailure = ({ attempts }: DueMessage): MessageState =>
+  attempts > RETRY_SECONDS.length ? "failed" : "waiting";
+
 /** Sends the messages of the outbox. Any number of nodes may: each message is leased by one. */
 export class MessageSender {
   readonly #options: SenderOptions;
@@ -104,34 +107,24 @@ export class MessageSender {
   async #attempt(due: DueMessage, signal: AbortSignal): Promise<Outcome> {
     if (due.attempts > ATTEMPTS_MAX) return { state: "failed", result: "Every attempt ended with its node." };
     const { pool, baseUrl, report } = this.#options;
-    const isLast = due.attempts > RETRY_SECONDS.length;
-    let composed: Composed | undefined;
     try {
       const subscription = await findSubscription(pool, due.subscriptionId);
-      composed = await readFor(signal, () => compose(pool, subscription, due, baseUrl(), report));
-      if (composed.content === undefined) return { state: "dropped", result: composed.dropped };
-      return {
-        ...(await this.#hand(subscription, due, composed.content, signal)),
-        content: composed.content,
-      };
+      const { content, dropped } = await readFor(signal, () =>
+        compose(pool, subscription, due, baseUrl(), report),
+      );
+      if (content === undefined) return { state: "dropped", result: dropped };
+      return { ...(await this.#hand(subscription, due, content, signal)), content };
     } catch (error) {
       if (error instanceof NotFoundError || error instanceof QuestionTooLarge)
         return { state: "dropped", result: error.message };
-      const state = (isOver: boolean) => (isOver ? "failed" : "waiting");
-      if (!(error instanceof MailNotSent))
-        return { state: state(isLast), result: "The message could not be made.", err: error };
-      return {
-        state: state(isLast || error.isPermanent),
-        result: error.message,
-        ...(composed?.content !== undefined && { content: composed.content }),
-      };
+      return { state: stateAfterFailure(due), result: "The message could not be made.", err: error };
     }
   }
 
   /** Hands a message to the mail server, or keeps it in the console. */
   async #hand(
     { email, subscriptionId }: Subscription,
-    { messageId }: DueMessage,
+    due: DueMessage,
     content: MessageContent,
     signal: AbortSignal,
   ): Promise<Outcome> {
@@ -140,8 +133,13 @@ export class MessageSender {
     if (email === null) return { state: "kept", result: "The operator has no e-mail address." };
     const token = unsubscribeTokenOf(await unsubscribeKey(), subscriptionId);
     const unsubscribe = `${baseUrl()}${UNSUBSCRIBE_PATH}/${token}`;
-    await mail.send({ messageId, to: email, content, unsubscribe }, signal);
-    return { state: "sent", result: "" };
+    try {
+      await mail.send({ messageId: due.messageId, to: email, content, unsubscribe }, signal);
+      return { state: "sent", result: "" };
+    } catch (error) {
+      if (!(error instanceof MailNotSent)) throw error;
+      return { state: error.isPermanent ? "failed" : stateAfterFailure(due), result: error.message };
+    }
   }
 }
 
