@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import pg from "pg";
+import { Semaphore } from "../runtime/semaphore.ts";
 import { currentWaits, type Logger } from "../telemetry/log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import { sqlState } from "./database-errors.ts";
@@ -341,21 +342,11 @@ async function cancelStatement(client: pg.ClientBase, config: pg.ClientConfig): 
   await asking.connect().catch(() => undefined);
 }
 
-/** Runs a work after those that it was called for before. A work never fails. */
-type InTurn = (work: () => Promise<void>) => void;
-
-function inTurn(): InTurn {
-  let last = Promise.resolve();
-  return (work) => {
-    last = last.then(work);
-  };
-}
-
 /**
  * Makes the statements of a pool connection abortable by `readFor`. After a cancellation the connection must be closed. Cancellations of a
  * pool wait for each other, since each is a connection and a server process: those of a burst would hold up all other work.
  */
-function heedReaders(client: pg.ClientBase, config: pg.ClientConfig, cancelInTurn: InTurn): void {
+function heedReaders(client: pg.ClientBase, config: pg.ClientConfig, cancelling: Semaphore): void {
   wrapStatements(client, () => {
     const signal = current.getStore();
     if (signal === undefined) return undefined;
@@ -363,7 +354,7 @@ function heedReaders(client: pg.ClientBase, config: pg.ClientConfig, cancelInTur
     let leaving: NodeJS.Timeout | undefined;
     let answered = false;
     const leave = () => {
-      cancelInTurn(async () => {
+      void cancelling.run(async () => {
         if (!answered) await cancelStatement(client, config);
       });
       leaving = setTimeout(() => {
@@ -434,7 +425,7 @@ export function createPool(
   const pool = new pg.Pool({ ...config, ...bound, max: size, idleTimeoutMillis: 30_000 });
   openInTurn(pool, size);
   askByPromise(pool);
-  const cancelInTurn = inTurn();
+  const cancelling = new Semaphore(1, Number.POSITIVE_INFINITY);
   const idle = new Set<pg.PoolClient>();
   // Sessions may outlive an ended pool briefly, while a command stops the server that it started.
   pool.on("error", (error) => {
@@ -442,7 +433,7 @@ export function createPool(
   });
   // pg-pool removes its listener while a connection is in use, and an unhandled error event would end the process.
   pool.on("connect", (client) => client.on("error", () => undefined));
-  pool.on("connect", (client) => heedReaders(client, config, cancelInTurn));
+  pool.on("connect", (client) => heedReaders(client, config, cancelling));
   pool.on("connect", noteProcess);
   if (watch !== undefined) {
     pool.on("connect", (client) => watchStatements(client, watch));
