@@ -12,9 +12,8 @@ import {
   type Position,
   type PositionShape,
 } from "../platform/http/position.ts";
-import { WorkPauses } from "../platform/runtime/work-pauses.ts";
 import { identityOf } from "../query/list-request-records.ts";
-import { loadRecords } from "../query/load-records.ts";
+import { loadRecordsWithPauses } from "../query/load-records.ts";
 import { readForEachResource } from "../query/version-statement.ts";
 import { type Backfill, DAYS_MAX, daysIn, type ManifestResource } from "./backfill.ts";
 import type { BackfillGap } from "./console-answers.ts";
@@ -243,10 +242,8 @@ async function withKeys(
   const rejected = rows.filter(({ outcome }) => outcome === "rejected");
   const pointers = rejected.map(({ requestId, index }) => ({ bucket, requestId, index }));
   const keys = new Map<FailedRow | undefined, string | null>();
-  const pauses = new WorkPauses();
-  for await (const bytes of loadRecords(client, pointers)) {
+  for await (const bytes of loadRecordsWithPauses(client, pointers)) {
     countRead(1, bytes.length);
-    if (pauses.isDue) await pauses.pause();
     keys.set(rejected[keys.size], identityOf(resource, bytes).key);
   }
   return rows.map((row) => ({ ...row, key: row.key ?? keys.get(row) ?? null }));

@@ -4,7 +4,6 @@ import { isUtcTimestamp, microsecondTimestamp } from "#contract/calendar.ts";
 import type { Resource } from "#contract/resource.ts";
 import { namedStatement } from "../platform/db/statement.ts";
 import { readInstant } from "../platform/http/instant.ts";
-import { WorkPauses } from "../platform/runtime/work-pauses.ts";
 import { wholePage } from "../query/bounded-scan.ts";
 import {
   findRecordsOf,
@@ -13,7 +12,7 @@ import {
   type RecordOfRequest,
 } from "../query/list-request-records.ts";
 import { findRequests } from "../query/list-requests.ts";
-import { loadRecords } from "../query/load-records.ts";
+import { loadRecordsWithPauses } from "../query/load-records.ts";
 import type { PropertyCodes } from "../query/property.ts";
 import type { RequestSummary } from "../query/request-summary.ts";
 import type { Certification } from "./certification.ts";
@@ -174,9 +173,7 @@ async function recordsOf(pool: pg.Pool, clientId: string, request: RequestSummar
   const records: SeenRecord[] = [];
   let bytes = 0;
   const pointers = places.map(({ bucket, index }) => ({ bucket, index, requestId }));
-  const pauses = new WorkPauses();
-  for await (const sent of loadRecords(pool, pointers)) {
-    if (pauses.isDue) await pauses.pause();
+  for await (const sent of loadRecordsWithPauses(pool, pointers)) {
     const place = places[records.length] as RecordOfRequest;
     bytes += sent.length;
     records.push(seenRecord(request, place, reported.get(place.index), sent));

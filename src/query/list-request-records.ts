@@ -10,9 +10,8 @@ import {
   type Position,
   type PositionShape,
 } from "../platform/http/position.ts";
-import { WorkPauses } from "../platform/runtime/work-pauses.ts";
 import type { RecordNotice } from "./console/answers.ts";
-import { loadRecords } from "./load-records.ts";
+import { loadRecordsWithPauses } from "./load-records.ts";
 import { keyNameOf } from "./openapi/read-parameters.ts";
 import { OUTCOME_MESSAGES, type Outcome, outcomeName } from "./outcome.ts";
 
@@ -182,10 +181,7 @@ async function* itemsOf(
   const details = await detailsOf(pool, clientId, requestId, records);
   let at = 0;
   const pointers = records.map(({ bucket, index }) => ({ bucket, index, requestId }));
-  // Records in one chunk come without a turn of the event loop between them.
-  const pauses = new WorkPauses();
-  for await (const bytes of loadRecords(pool, pointers)) {
-    if (pauses.isDue) await pauses.pause();
+  for await (const bytes of loadRecordsWithPauses(pool, pointers)) {
     const record = records[at] as RecordOfRequest;
     at += 1;
     const detail = details.get(record.index);

@@ -5,6 +5,7 @@ import { lowestIdAt } from "../ingest/log/part-name.ts";
 import { queryBytes } from "../platform/db/dialect.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
+import { WorkPauses } from "../platform/runtime/work-pauses.ts";
 
 /** Maximum bytes cached in addition to those of the newest chunk, which may be one record of tens of megabytes. */
 const KEPT_BYTES_MAX = 8 * 1_048_576;
@@ -387,6 +388,19 @@ export async function* loadRecords(
   pointers: readonly RecordPointer[],
 ): AsyncGenerator<Buffer, void> {
   for await (const records of loadManyRecords(pool, pointers)) yield* records;
+}
+
+/** As `loadRecords`, with pauses for what the caller does with each record: records of one chunk come without a turn of the event loop between them. */
+export async function* loadRecordsWithPauses(
+  pool: Queryable,
+  pointers: readonly RecordPointer[],
+): AsyncGenerator<Buffer, void> {
+  const pauses = new WorkPauses();
+  for await (const records of loadManyRecords(pool, pointers))
+    for (const record of records) {
+      if (pauses.isDue) await pauses.pause();
+      yield record;
+    }
 }
 
 /** Yields every retained record of one part, chunk by chunk, so that a search can stop at the first match. */
