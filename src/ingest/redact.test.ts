@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { reservationRecord } from "../../test/support/records.ts";
+import { turnsDuring } from "../../test/support/turns-during.ts";
 import { BodyLayout } from "./log/body-layout.ts";
 import { entriesOf } from "./log/log-entry.ts";
 import { RedactionList, redactBatch } from "./redact.ts";
@@ -69,18 +70,10 @@ test("the names and ids of a record with very many profiles are hashed in many t
   const slice = { index: 0, start: 0, end: bytes.length, clientCode: "ACME", propertyCode: "LON01" };
   for (const subjects of [[], [JSON.stringify(erased)]]) {
     const redactions = new RedactionList({ ...row, subjects });
-    let turns = 0;
-    let isRunning = true;
-    const count = () => {
-      turns += 1;
-      if (isRunning) setImmediate(count);
-    };
-    setImmediate(count);
     const batch = { body: bytes, records: [slice], rejected: [] };
-    const { records } = await redactBatch("reservations", batch, redactions);
-    isRunning = false;
+    const { turns, result } = await turnsDuring(() => redactBatch("reservations", batch, redactions));
     assert.ok(turns >= ((1 + subjects.length) * PROFILES) / 500 - 2, String(turns));
-    const redacted = (records[0] as { bytes?: Buffer }).bytes;
+    const redacted = (result.records[0] as { bytes?: Buffer }).bytes;
     assert.deepEqual(
       redacted,
       redactions.redacted({ ...identity, key: String(record["reservationId"]) }, bytes),

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { turnsDuring } from "../../test/support/turns-during.ts";
 import { WorkPauses } from "../platform/runtime/work-pauses.ts";
 import { type NightEvidence, NightsAround } from "./causes.ts";
 import { findingsOf } from "./findings.ts";
@@ -177,7 +178,7 @@ test("a reservation of another room type than booked explains both", async () =>
 
 test("a night with very many candidates takes work that grows with their number, and lets other work in between", async () => {
   const workOf = async (count: number) => {
-    let [reads, turns, isRunning] = [0, 0, true];
+    let reads = 0;
     const off = reservation("", { counted: 0, label: "X", departure: "2027-07-15" });
     const reservations = Array.from({ length: count }, (_, number) => {
       const deducts = number % 2 === 0 ? false : null;
@@ -189,13 +190,9 @@ test("a night with very many candidates takes work that grows with their number,
         },
       });
     });
-    const turn = () => {
-      turns += 1;
-      if (isRunning) setImmediate(turn);
-    };
-    setImmediate(turn);
-    const found = await findingsOf(evidence(3, { reservations }), ["DLX"]);
-    isRunning = false;
+    const { turns, result: found } = await turnsDuring(() =>
+      findingsOf(evidence(3, { reservations }), ["DLX"]),
+    );
     assert.equal(found.findings.length, 100);
     assert.ok(found.findingCount > count);
     return { reads, turns };

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { turnsDuring } from "../../../test/support/turns-during.ts";
 import { packBody } from "./body-layout.ts";
 import { entriesOf } from "./log-entry.ts";
 
@@ -53,17 +54,10 @@ test("a large body is packed in turns, to the same bytes as at once", async () =
     rejected: [],
     lenient: false,
   } as const;
-  const making = entriesOf({ ...of, correlationId: null, replyTo: null, idempotency: null });
-  let turns = 0;
-  let isOver = false;
-  const count = () => {
-    turns += 1;
-    if (!isOver) setImmediate(count);
-  };
-  setImmediate(count);
-  const { entries } = await making;
-  isOver = true;
+  const { turns, result } = await turnsDuring(() =>
+    entriesOf({ ...of, correlationId: null, replyTo: null, idempotency: null }),
+  );
   assert.ok(turns >= 8, `${turns} turns`);
-  const { layout, body: packed } = entries[0] as (typeof entries)[number];
+  const { layout, body: packed } = result.entries[0] as (typeof result.entries)[number];
   assert.deepEqual({ layout, body: packed }, packBody(body, slices));
 });
