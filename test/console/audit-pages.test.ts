@@ -54,13 +54,12 @@ test("a page of the audit is read without the other entries that it examines, ho
     (rows[0]?.characters ?? 0) < 6_000,
     `${rows[0]?.characters} characters of the lists of one entry`,
   );
-  let cursor = "";
   for (const { query, items, pages } of [
     { query: "limit=2", items: 2, pages: 3 },
     { query: "limit=2&what=update", items: 2, pages: 3 },
     { query: "limit=2&what=never", items: 0, pages: 1 },
   ]) {
-    cursor = "";
+    let cursor = "";
     for (let page = 1; page <= pages; page += 1) {
       const before = road.bytesBrought;
       const answer = await admin.read<{ items: readonly unknown[]; nextCursor: string | null }>(

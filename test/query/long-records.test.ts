@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { readFailedRecords } from "../../src/backfill/gaps.ts";
+import { UP_TO_NOW } from "../../src/backfill/tally.ts";
 import { bucketOf } from "../../src/ingest/log/part-name.ts";
 import { listRequestRecords } from "../../src/query/list-request-records.ts";
 import { open } from "../support/backfill-fixture.ts";
@@ -50,9 +51,8 @@ test("the records of a request are listed in turns, whatever their length", asyn
 
 test("the failed records of a backfill are listed in turns, whatever their length", async () => {
   const backfill = { backfillId, bucket: bucketOf("ACME", "LIS01") };
-  const upTo = "ffffffff-ffff-ffff-ffff-ffffffffffff";
   const countRead = () => undefined;
-  const asked = { backfill, propertyId: null, resource: "reservations", upTo, countRead } as const;
+  const asked = { backfill, propertyId: null, resource: "reservations", upTo: UP_TO_NOW, countRead } as const;
   let failed: readonly object[] = [];
   const longest = await longestTurn(async () => {
     failed = await readFailedRecords(service.pool, asked, null, RECORDS);
