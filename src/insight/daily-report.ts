@@ -137,7 +137,7 @@ export async function readReport(
   return known === moved.size ? report : join(await readBooks(rows));
 }
 
-const NOTHING_MOVED: Omit<MovementRow, keyof BooksPlace> = {
+export const NOTHING_MOVED: Omit<MovementRow, keyof BooksPlace> = {
   arrivals: 0,
   departures: 0,
   stayThroughs: 0,

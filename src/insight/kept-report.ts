@@ -1,11 +1,12 @@
 import { addDays, daysBetween } from "#contract/dates.ts";
 import { WorkPauses } from "../platform/runtime/work-pauses.ts";
 import type { PropertySettings } from "../settings/property-settings.ts";
-import { type ComparisonContext, PICKUPS } from "./compared-books.ts";
+import type { ComparisonContext } from "./compared-books.ts";
 import { itemOf, type Reported, readReport } from "./daily-report.ts";
 import { yearAfter } from "./days-of-answer.ts";
 import { tenThousandthsOf } from "./exact-amount.ts";
 import type { Addend, Column } from "./exact-sums.ts";
+import { BOOKED_AMOUNTS, BOOKED_COUNTS, COMPARED_AMOUNTS, COMPARED_COUNTS } from "./figures-of-sums.ts";
 import type { Asked } from "./insight.ts";
 import { isKnownAt } from "./known-nights.ts";
 import { baseOf } from "./occupancy.ts";
@@ -13,20 +14,14 @@ import { isEmpty } from "./sum-books.ts";
 
 /** Counts that every item has. */
 export const COUNTS = [
-  ...["rooms", "adults", "children", "blocksRemaining", "unmappedRooms", "dayUseRooms"],
+  ...BOOKED_COUNTS,
   ...["arrivals", "departures", "stayThroughs", "cancelledRooms", "noShowRooms"],
-] as const;
-/** Counts that are null where they are not known. */
-export const KNOWN_COUNTS = [
-  ...["lastYearRooms", "lastYearFinalRooms"],
-  ...PICKUPS.map((days) => `pickup${days}Rooms`),
-] as const;
+];
 export const AMOUNTS = [
-  ...["roomRevenue", "grossRoomRevenue", "dayUseRevenue", "feeRevenue", "outsideStayRevenue"],
-  ...["cancelledRoomRevenue", "noShowRoomRevenue"],
-  ...["lastYearRoomRevenue", "lastYearGrossRoomRevenue", "lastYearFinalRoomRevenue"],
-  ...PICKUPS.map((days) => `pickup${days}RoomRevenue`),
-] as const;
+  ...BOOKED_AMOUNTS,
+  ...["cancelledRoomRevenue", "noShowRoomRevenue", "lastYearGrossRoomRevenue"],
+  ...COMPARED_AMOUNTS,
+];
 /** What a night has once, whatever its currencies: of the books on its first item, of last year on each. */
 export const STOCK = ["capacity", "outOfOrder", "soldReported"] as const;
 export const STOCK_THEN = ["lastYearCapacity", "lastYearOutOfOrder"] as const;
@@ -41,6 +36,10 @@ export interface KnownDates {
   /** Of each pickup. */
   readonly pickups: readonly boolean[];
 }
+
+/** Whether last year at the same time is known of all nights from a date on. */
+export const knowsLastYear = ({ lastYearFrom }: KnownDates, from: string): boolean =>
+  lastYearFrom !== null && lastYearFrom <= from;
 
 /** The daily report of a property's nights around its business day, as the numbers that reports of many properties add up. */
 export interface KeptReport extends KnownDates {
@@ -110,7 +109,7 @@ function keep(reported: readonly Reported[], from: string, settings: Settings) {
       { capacity: lastYearCapacity as number | null, outOfOrder: lastYearOutOfOrder as number | null },
       settings,
     );
-  const counts = [...COUNTS, ...KNOWN_COUNTS, ...STOCK, ...STOCK_THEN];
+  const counts = [...COUNTS, ...COMPARED_COUNTS, ...STOCK, ...STOCK_THEN];
   return {
     currencies,
     nights: reported.map(({ books }) => daysBetween(from, books.stayDate)),

@@ -12,7 +12,7 @@ import { type PropertySettings, settingsOfClients } from "../settings/property-s
 import { PICKUPS } from "./compared-books.ts";
 import { matcherOf } from "./console/search.ts";
 import type { ReportItem } from "./daily-report.ts";
-import type { KeptReport, KnownDates } from "./kept-report.ts";
+import { type KeptReport, knowsLastYear } from "./kept-report.ts";
 import type { Sum } from "./periods.ts";
 import { itemOfSum, PeriodSums, type SummedNights } from "./sum-reports.ts";
 
@@ -139,9 +139,6 @@ function reasonOf(
   if (report.from > from || report.to < to) return "nights";
   return isComparable && !knowsLastYear(report, from) ? "lastYear" : undefined;
 }
-
-const knowsLastYear = ({ lastYearFrom }: KnownDates, from: string) =>
-  lastYearFrom !== null && lastYearFrom <= from;
 
 /** The figures that a hotel with any in these nights does not know. */
 function unknownOf(report: KeptReport, { from, to }: Nights): string[] {

@@ -1,19 +1,26 @@
-import { digitsOf } from "#contract/currencies.ts";
 import type { WorkPauses } from "../platform/runtime/work-pauses.ts";
 import type { PropertySettings } from "../settings/property-settings.ts";
-import { type ComparisonContext, knownOf, PICKUPS } from "./compared-books.ts";
-import { amountIn, plus } from "./exact-amount.ts";
-import { baseOf, OCCUPANCY_DIGITS, type ReportedRooms, ratio } from "./occupancy.ts";
+import { type ComparisonContext, knownOf } from "./compared-books.ts";
+import { plus } from "./exact-amount.ts";
+import {
+  type BasedSums,
+  BOOKED_AMOUNTS,
+  BOOKED_COUNTS,
+  bookedFigures,
+  COMPARED_AMOUNTS,
+  COMPARED_COUNTS,
+  lastYearFigures,
+  pickupFigures,
+  type Sums,
+} from "./figures-of-sums.ts";
+import { baseOf, type ReportedRooms } from "./occupancy.ts";
 import { compareCodes } from "./paging.ts";
 import { type Dates, type Period, sumFieldsOf } from "./periods.ts";
 
 type Item = Readonly<Record<string, unknown>> &
   ReportedRooms & { readonly stayDate: string; readonly currency: string | null };
 
-const COUNTS = ["rooms", "adults", "children", "blocksRemaining", "unmappedRooms", "dayUseRooms"];
-const AMOUNTS = ["roomRevenue", "grossRoomRevenue", "dayUseRevenue", "feeRevenue", "outsideStayRevenue"];
-const COMPARED = ["lastYear", "lastYearFinal", ...PICKUPS.map((days) => `pickup${days}`)];
-const VALUES = [...COUNTS, ...AMOUNTS, ...COMPARED.flatMap((of) => [`${of}Rooms`, `${of}RoomRevenue`])];
+const VALUES = [...BOOKED_COUNTS, ...BOOKED_AMOUNTS, ...COMPARED_COUNTS, ...COMPARED_AMOUNTS];
 
 type Settings = Pick<PropertySettings, "occupancyBase">;
 
@@ -28,14 +35,23 @@ function countOf(items: readonly Item[], name: string): number | null {
 const amountOf = (items: readonly Item[], name: string): string | null =>
   items.reduce<string | null>((sum, item) => plus(sum, (item[name] ?? null) as string | null), null);
 
-/** Revenue of items divided by a base: nothing booked is a revenue of 0. */
-function revenueBy(
+const sumsOf = (items: readonly Item[]): Sums => ({
+  currency: items[0]?.currency ?? null,
+  count: (name) => countOf(items, name),
+  amount: (name) => amountOf(items, name),
+});
+
+/** What tells that an item's night has a base, and what is divided by it. */
+const NOW = ["occupancy", "rooms", "roomRevenue"] as const;
+const LAST_YEAR = ["lastYearOccupancy", "lastYearRooms", "lastYearRoomRevenue"] as const;
+
+function basedOf(
   items: readonly Item[],
-  [rooms, revenue]: readonly [string, string],
+  [occupancy, rooms, revenue]: typeof NOW | typeof LAST_YEAR,
   base: number | null,
-  digits: number,
-) {
-  return ratio(amountOf(items, revenue) ?? (countOf(items, rooms) ? null : "0"), base, digits);
+): BasedSums {
+  const based = items.filter((item) => isGiven(item[occupancy]));
+  return { rooms: countOf(based, rooms), revenue: amountOf(based, revenue), base };
 }
 
 /** Inventory of nights, each once, and the base of those that have one. */
@@ -50,56 +66,7 @@ function stockOf(nights: readonly ReportedRooms[], settings: Settings) {
 }
 type Stock = ReturnType<typeof stockOf>;
 
-function booksOf(items: readonly Item[], stock: Stock) {
-  const currency = items[0]?.currency ?? null;
-  const based = items.filter(({ occupancy }) => isGiven(occupancy));
-  const roomRevenue = amountOf(items, "roomRevenue");
-  return {
-    ...Object.fromEntries(COUNTS.map((name) => [name, countOf(items, name) ?? 0])),
-    ...Object.fromEntries(AMOUNTS.map((name) => [name, amountIn(currency, amountOf(items, name))])),
-    occupancy: ratio(String(countOf(based, "rooms") ?? 0), stock.base, OCCUPANCY_DIGITS),
-    adr: ratio(roomRevenue, countOf(items, "rooms"), digitsOf(currency)),
-    revpar: revenueBy(based, ["rooms", "roomRevenue"], stock.base, digitsOf(currency)),
-  };
-}
-
-/** Null if one of the nights is not known: what both years know is compared. */
-function yearOf(items: readonly Item[], stock: Stock, isFirst: boolean, isKnown: boolean, isOver: boolean) {
-  const currency = items[0]?.currency ?? null;
-  const digits = digitsOf(currency);
-  const based = items.filter(({ lastYearOccupancy }) => isGiven(lastYearOccupancy));
-  const known = <Value>(value: Value) => (isKnown ? value : null);
-  const final = <Value>(value: Value) => (isOver ? value : null);
-  const revenueOf = (name: string) => amountIn(currency, amountOf(items, name));
-  const rooms = countOf(items, "lastYearRooms");
-  const finalRooms = countOf(items, "lastYearFinalRooms");
-  return {
-    lastYearRooms: known(rooms),
-    lastYearRoomRevenue: known(revenueOf("lastYearRoomRevenue")),
-    lastYearGrossRoomRevenue: known(revenueOf("lastYearGrossRoomRevenue")),
-    lastYearAdr: known(ratio(amountOf(items, "lastYearRoomRevenue"), rooms, digits)),
-    lastYearCapacity: known(isFirst ? stock.capacity : null),
-    lastYearOutOfOrder: known(isFirst ? stock.outOfOrder : null),
-    lastYearOccupancy: known(
-      ratio(String(countOf(based, "lastYearRooms") ?? 0), stock.base, OCCUPANCY_DIGITS),
-    ),
-    lastYearRevpar: known(revenueBy(based, ["lastYearRooms", "lastYearRoomRevenue"], stock.base, digits)),
-    lastYearFinalRooms: final(finalRooms),
-    lastYearFinalRoomRevenue: final(revenueOf("lastYearFinalRoomRevenue")),
-    lastYearFinalAdr: final(ratio(amountOf(items, "lastYearFinalRoomRevenue"), finalRooms, digits)),
-  };
-}
-
-const pickupsOf = (items: readonly Item[]) =>
-  Object.fromEntries(
-    PICKUPS.flatMap((days) => [
-      [`pickup${days}Rooms`, countOf(items, `pickup${days}Rooms`)],
-      [
-        `pickup${days}RoomRevenue`,
-        amountIn(items[0]?.currency ?? null, amountOf(items, `pickup${days}RoomRevenue`)),
-      ],
-    ]),
-  );
+const NO_STOCK: ReportedRooms = { capacity: null, outOfOrder: null };
 
 /** Whether an item has only inventory, which the first of its group has. */
 export const isEmpty = (item: Item): boolean =>
@@ -160,7 +127,7 @@ export async function sumBooks<Of extends Item>(
     const sum = {
       ...(some[0] as Of),
       ...sumFieldsOf(dates),
-      ...booksOf(some, stock),
+      ...bookedFigures(sumsOf(some), basedOf(some, NOW, stock.base)),
       capacity: isFirst ? stock.capacity : null,
       outOfOrder: isFirst ? stock.outOfOrder : null,
       soldReported: isFirst ? sold : null,
@@ -177,9 +144,13 @@ function comparedOf(
   stock: Stock,
   isFirst: boolean,
 ) {
-  const { isKnown, isOver } = knownOf(dates, context);
+  const sums = sumsOf(items);
+  const ofYear = () => {
+    const based = basedOf(items, LAST_YEAR, stock.base);
+    return lastYearFigures(sums, based, isFirst ? stock : NO_STOCK, knownOf(dates, context));
+  };
   return {
-    ...(context.comparison === "pickup" ? {} : yearOf(items, stock, isFirst, isKnown, isOver)),
-    ...(context.comparison === "lastYear" ? {} : pickupsOf(items)),
+    ...(context.comparison === "pickup" ? {} : ofYear()),
+    ...(context.comparison === "lastYear" ? {} : pickupFigures(sums)),
   };
 }

@@ -1,24 +1,29 @@
-import { digitsOf } from "#contract/currencies.ts";
 import { datesFrom, daysBetween } from "#contract/dates.ts";
 import { PICKUPS } from "./compared-books.ts";
-import type { ReportItem } from "./daily-report.ts";
-import { amountIn } from "./exact-amount.ts";
+import { itemOf, NOTHING_MOVED, type Reported, type ReportItem } from "./daily-report.ts";
 import { type Addend, type Column, ExactSums, NO_ROW } from "./exact-sums.ts";
+import {
+  type BasedSums,
+  bookedFigures,
+  COMPARED_COUNTS,
+  lastYearFigures,
+  pickupFigures,
+  type Sums,
+} from "./figures-of-sums.ts";
 import {
   AMOUNTS,
   COUNTS,
   type KeptReport,
-  KNOWN_COUNTS,
   type KnownDates,
+  knowsLastYear,
   STOCK,
   STOCK_THEN,
 } from "./kept-report.ts";
-import { OCCUPANCY_DIGITS, ratio } from "./occupancy.ts";
 import { compareCodes } from "./paging.ts";
 import { type Dates, datesOf, type Sum, sumFieldsOf } from "./periods.ts";
 
 /** What is added up of every item. */
-const SUMMED: readonly string[] = [...COUNTS, ...KNOWN_COUNTS, ...AMOUNTS];
+const SUMMED: readonly string[] = [...COUNTS, ...COMPARED_COUNTS, ...AMOUNTS];
 /** Of items whose night has a base: occupancy and RevPAR are of them. */
 const BASED = {
   base: ["rooms", "roomRevenue"],
@@ -98,12 +103,6 @@ export interface PeriodSum<Group> extends Sums {
   readonly known: KnownDates;
   readonly reports: number;
   readonly hasPartOfLastYear: boolean;
-}
-
-interface Sums {
-  readonly currency: string | null;
-  readonly count: (name: string) => number | null;
-  readonly amount: (name: string) => string | null;
 }
 
 /** The sums of reports by period, currency and group. */
@@ -271,89 +270,41 @@ function valueIn(column: Column, item: number): Addend {
 }
 
 /** The item of a sum, with the definitions of the report of one property. */
-export function itemOfSum<Group>(
-  { dates, currency, known, hasPartOfLastYear, count, amount }: PeriodSum<Group>,
-  isSummed: boolean,
-): ReportItem {
-  const digits = digitsOf(currency);
-  const money = (name: string) => amountIn(currency, amount(name));
-  const fields = <Value>(names: readonly string[], of: (name: string) => Value) =>
-    Object.fromEntries(names.map((name) => [name, of(name)]));
-  const adrOf = (prefix: string) => ratio(amount(`${prefix}RoomRevenue`), count(`${prefix}Rooms`), digits);
-  /** Occupancy and RevPAR of the nights that have a base. Nothing booked is a revenue of 0. */
-  const basedOf = (base: (typeof BASES)[number]) => {
+export function itemOfSum<Group>(sum: PeriodSum<Group>, isSummed: boolean): ReportItem {
+  const { dates, currency, known, hasPartOfLastYear, count, amount } = sum;
+  const basedOf = (base: (typeof BASES)[number]): BasedSums => {
     const [rooms = "", revenue = ""] = BASED[base].map(basedName);
-    return [
-      ratio(String(count(rooms) ?? 0), count(base), OCCUPANCY_DIGITS),
-      ratio(amount(revenue) ?? (count(rooms) ? null : "0"), count(base), digits),
-    ] as const;
+    return { rooms: count(rooms), revenue: amount(revenue), base: count(base) };
   };
-  const [occupancy, revpar] = basedOf("base");
-  const booked = count("arrivals") ?? 0;
-  const once = ["stayThroughs", "cancelledRooms", "noShowRooms"].reduce(
-    (all, name) => all + (count(name) ?? 0),
-    booked,
-  );
-  const rateOf = (name: string) => ratio(String(count(name) ?? 0), once, OCCUPANCY_DIGITS);
-  const item = {
+  const then = basedOf("baseThen");
+  const { finalFrom, finalTo } = known;
+  const books = {
     ...(isSummed ? sumFieldsOf(dates) : { stayDate: dates.first }),
-    ...fields(COUNTS, (name) => count(name) ?? 0),
-    ...fields(STOCK, count),
-    ...fields(
-      ["roomRevenue", "grossRoomRevenue", "dayUseRevenue", "feeRevenue", "outsideStayRevenue"],
-      money,
+    currency,
+    ...Object.fromEntries(STOCK.map((name) => [name, count(name)])),
+    ...bookedFigures(sum, basedOf("base")),
+    ...lastYearFigures(
+      sum,
+      hasPartOfLastYear ? { ...then, base: null } : then,
+      { capacity: count("lastYearCapacity"), outOfOrder: count("lastYearOutOfOrder") },
+      {
+        isKnown: knowsLastYear(known, dates.first),
+        isOver: finalFrom !== null && dates.first >= finalFrom && dates.last <= finalTo,
+      },
     ),
-    ...fields(["cancelledRoomRevenue", "noShowRoomRevenue"], money),
-    ...{ occupancy, revpar, adr: ratio(amount("roomRevenue"), count("rooms"), digits), currency },
-    ...yearOf(dates, known, {
-      count,
-      money,
-      adrOf,
-      based: hasPartOfLastYear ? NOT_KNOWN : basedOf("baseThen"),
-      fields,
-    }),
-    ...Object.assign(
-      {},
-      ...PICKUPS.map((days, at) => {
-        const ifKnown = <Value>(value: Value) => (known.pickups[at] === true ? value : null);
-        return {
-          [`pickup${days}Rooms`]: ifKnown(count(`pickup${days}Rooms`)),
-          [`pickup${days}RoomRevenue`]: ifKnown(money(`pickup${days}RoomRevenue`)),
-        };
-      }),
-    ),
-    ...{ cancellationRate: rateOf("cancelledRooms"), noShowRate: rateOf("noShowRooms") },
+    ...pickupFigures(sum, (at) => known.pickups[at] === true),
+  };
+  const moved = {
+    ...NOTHING_MOVED,
+    ...{ night: dates.first, unit: null, currency },
+    arrivals: count("arrivals") ?? 0,
+    departures: count("departures") ?? 0,
+    stayThroughs: count("stayThroughs") ?? 0,
+    cancelled: count("cancelledRooms") ?? 0,
+    cancelledRevenue: amount("cancelledRoomRevenue"),
+    noShows: count("noShowRooms") ?? 0,
+    noShowRevenue: amount("noShowRoomRevenue"),
   };
   // Assembled by name. A test compares every field with the report of one property.
-  return item as unknown as ReportItem;
-}
-
-const NOT_KNOWN = [null, null] as const;
-
-interface Figures {
-  readonly count: (name: string) => number | null;
-  readonly money: (name: string) => string | null;
-  readonly adrOf: (prefix: string) => string | null;
-  readonly based: readonly [occupancy: string | null, revpar: string | null];
-  readonly fields: <Value>(names: readonly string[], of: (name: string) => Value) => Record<string, Value>;
-}
-
-/** Last year's fields: null unless all nights are known, final unless all are over. */
-function yearOf({ first, last }: Dates, known: KnownDates, { count, money, adrOf, based, fields }: Figures) {
-  const { lastYearFrom, finalFrom, finalTo } = known;
-  const isKnown = lastYearFrom !== null && first >= lastYearFrom;
-  const isOver = finalFrom !== null && first >= finalFrom && last <= finalTo;
-  const all = {
-    lastYearRooms: count("lastYearRooms"),
-    ...fields(["lastYearRoomRevenue", "lastYearGrossRoomRevenue"], money),
-    ...fields(STOCK_THEN, count),
-    ...{ lastYearAdr: adrOf("lastYear"), lastYearOccupancy: based[0], lastYearRevpar: based[1] },
-  };
-  const final = {
-    lastYearFinalRooms: count("lastYearFinalRooms"),
-    lastYearFinalRoomRevenue: money("lastYearFinalRoomRevenue"),
-    lastYearFinalAdr: adrOf("lastYearFinal"),
-  };
-  const nothing = (of: object) => Object.fromEntries(Object.keys(of).map((name) => [name, null]));
-  return { ...(isKnown ? all : nothing(all)), ...(isOver ? final : nothing(final)) };
+  return itemOf({ books: books as unknown as Reported["books"], moved });
 }
