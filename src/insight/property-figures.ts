@@ -9,13 +9,13 @@ import { Repeat } from "../platform/runtime/repeat.ts";
 import type { Property, PropertyCodes } from "../query/property.ts";
 import { businessDayOf, endOfBusinessDay } from "../settings/business-day.ts";
 import { type PropertySettings, settingsOf } from "../settings/property-settings.ts";
-import { comparisonOf } from "./compared-books.ts";
+import { type ComparisonContext, comparisonOf } from "./compared-books.ts";
 import { newestArrivals } from "./console/feed-glance.ts";
-import { lastYearAsOf, lastYearOf, sinceOf } from "./days-of-answer.ts";
+import { lastYearOf, sinceOf } from "./days-of-answer.ts";
 import { minus, plus } from "./exact-amount.ts";
 import type { Asked } from "./insight.ts";
 import { type KeptReport, readKeptReport } from "./kept-report.ts";
-import { isKnownAt, readKnown } from "./known-nights.ts";
+import { isKnownAt } from "./known-nights.ts";
 import { type OnTheBooksItem, pageOfBooks } from "./on-the-books.ts";
 import { compareCodes, type InsightPage } from "./paging.ts";
 import { onQueryContext, type QueryContext } from "./query-context.ts";
@@ -233,8 +233,8 @@ function nightsOf({ from, now }: YearBooks): number[] {
 /** The kept report; null for a property whose nights are more than one answer may read. */
 async function readReportOrNull(
   asked: Pick<Asked, "client" | "question" | "queryContext">,
+  context: ComparisonContext,
 ): Promise<KeptReport | null> {
-  const context = await comparisonOf(asked.client, asked.question, asked.queryContext, "all");
   try {
     return await readKeptReport(asked, context);
   } catch (error) {
@@ -259,15 +259,16 @@ async function computeFigures(
   const codes = { clientCode, propertyCode, property: { propertyId, bucket } };
   const question: StayQuestion = { ...codes, from, to, by: "none", clock: "source", asOf: null };
   const { answer } = await onQueryContext(pool, question, async (client, queryContext) => {
+    const ofNow = { client, question, queryContext: { ...queryContext, now } };
+    const context = await comparisonOf(client, question, ofNow.queryContext, "all");
+    const { known, lastYearAsOf: asOf } = context;
     const since = sincesOf(from, settings);
     const thisYear = await readYear(client, question, queryContext, since);
-    const asOf = lastYearAsOf(null, now);
     const then = { from: lastYearOf(from), to: lastYearOf(to), asOf };
     const dayThen = businessDayOf(new Date(asOf), settings);
     const lastYear = await readYear(
       ...([client, { ...question, ...then }, queryContext, sincesOf(dayThen, settings)] as const),
     );
-    const known = await readKnown(client, question);
     const isKnown = (night: string) => isKnownAt(known, night, asOf);
     const asked = { client, question, queryContext, limit: PAGE_ITEMS };
     const reconciled = await readAll((start) => pageOfReconciliation({ ...asked, start }));
@@ -298,8 +299,7 @@ async function computeFigures(
       nights: nightsOf(thisYear),
       nightsLastYear,
     };
-    const atNow = { ...queryContext, now };
-    return { figures, report: await readReportOrNull({ client, question, queryContext: atNow }) };
+    return { figures, report: await readReportOrNull(ofNow, context) };
   });
   return { ...answer, dayEndsAt: endOfBusinessDay(from, settings) };
 }
