@@ -4,6 +4,8 @@ import type { FoundProperty, Grant, PropertyCodes, Resource } from "../contract.
 export { addDays, daysBetween };
 
 const DAY_MS = 86_400_000;
+/** A whole number of weeks, so weekdays match. */
+export const YEAR_DAYS = 364;
 
 /** Stay dates are calendar days (YYYY-MM-DD), not instants, so they have no time zone. */
 export function isStayDate(text: string): boolean {

@@ -8,8 +8,10 @@ import { Filters } from "../parts/filters.tsx";
 import { ExportButtons } from "../parts/list.tsx";
 import { Answered, Empty, Notice, Page } from "../parts/page.tsx";
 import { usePropertyView } from "../parts/property-view.tsx";
+import { Presets, type Range, RangeFilters } from "../parts/range.tsx";
 import {
   type Behind,
+  behindNight,
   nameOfHotel,
   ReportFilters,
   ReportTable,
@@ -20,9 +22,6 @@ import {
 import { SavedViews } from "../parts/saved-views.tsx";
 import { Disclosure, Instant } from "../parts/values.tsx";
 import { useFilters, withChanges } from "../routing/filters.ts";
-import { Presets } from "./property/on-the-books.tsx";
-import { type Range, RangeFilters } from "./property/property-page.tsx";
-import { behindNight } from "./property/report.tsx";
 
 const RENEWED_MS = 60_000;
 const RANGE_STANDARD = "next30";

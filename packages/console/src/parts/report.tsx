@@ -4,6 +4,7 @@ import { type FigureName, REPORT_FIGURES, type ReportFigure } from "../../../con
 import type { DailyReportItem, PortfolioReportItem, PropertyCodes } from "../contract.ts";
 import {
   addDays,
+  propertyPath,
   writeCount,
   writeDate,
   writeDay,
@@ -12,6 +13,7 @@ import {
   writeMonth,
   writeShare,
   writeSigned,
+  YEAR_DAYS,
 } from "../field/format.ts";
 import { useFilters } from "../routing/filters.ts";
 import { AddressSelect } from "./field.tsx";
@@ -196,6 +198,35 @@ const headOf = (sum: Sum): string =>
 
 /** The address of what is behind a figure. */
 export type Behind = (figure: FigureName | "night", item: ReportRow) => string | undefined;
+
+/** What is behind a figure of one night. `time`: the `asOf` and `clock` of the page. */
+export function behindNight(
+  codes: PropertyCodes,
+  figure: FigureName | "night",
+  stayDate: string,
+  time: Readonly<Record<string, string>> = {},
+  lastYearAsOf: string | null = null,
+): string {
+  const clock: Record<string, string> = time["clock"] === undefined ? {} : { clock: time["clock"] };
+  const nights = { from: stayDate, to: stayDate };
+  const before = addDays(stayDate, -YEAR_DAYS);
+  const night = (date: string, more: Readonly<Record<string, string>>) =>
+    propertyPath("/property/on-the-books", codes, { from: date, to: date, night: date, ...more });
+  if (figure === "lastYear")
+    return lastYearAsOf === null
+      ? propertyPath("/property/report", codes, nights)
+      : night(before, { ...clock, asOf: lastYearAsOf });
+  if (figure === "lastYearFinal") return night(before, time);
+  if (figure.startsWith("pickup"))
+    return propertyPath("/property/pickup", codes, {
+      ...clock,
+      ...nights,
+      days: figure.slice("pickup".length),
+    });
+  if (figure === "cancelled" || figure === "noShows")
+    return propertyPath("/property/reconciliation", codes, { ...time, ...nights, night: stayDate });
+  return night(stayDate, time);
+}
 
 interface ReportTableProps {
   readonly items: readonly ReportRow[];

@@ -17,8 +17,9 @@ import {
 import { type Column, ExportButtons, figure, Table } from "../../parts/list.tsx";
 import { Answered, Empty, Notice, Section } from "../../parts/page.tsx";
 import { usePropertyView } from "../../parts/property-view.tsx";
+import { useRange } from "../../parts/range.tsx";
 import { Badge, Instant } from "../../parts/values.tsx";
-import { InsightFilters, ofProperty, PropertyPage, useFeeds, useRange } from "./property-page.tsx";
+import { InsightFilters, ofProperty, PropertyPage, useFeeds } from "./property-page.tsx";
 
 const NIGHTS_SHOWN = 365;
 

@@ -17,6 +17,7 @@ import {
   writeMoney,
   writeSigned,
   writeSignedMoney,
+  YEAR_DAYS,
 } from "../../field/format.ts";
 import { Button } from "../../parts/button.tsx";
 import { type Column, ExportButtons, figure, Table } from "../../parts/list.tsx";
@@ -31,7 +32,6 @@ import {
   nameOfGroup,
   roomsOf,
   useBooks,
-  YEAR_DAYS,
 } from "./nights.tsx";
 import { currenciesOf, ROWS_MAX, usePointInTime } from "./property-page.tsx";
 import { ReservationsTable } from "./reconciliation.tsx";

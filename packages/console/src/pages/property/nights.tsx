@@ -12,13 +12,12 @@ import {
   writeMoney,
   writePoints,
   writeShare,
+  YEAR_DAYS,
 } from "../../field/format.ts";
 import { Answered, Figures } from "../../parts/page.tsx";
+import type { Range } from "../../parts/range.tsx";
 import { orDash } from "../../parts/values.tsx";
-import { AsOf, type Range, ROWS_MAX, useMeasure, usePointInTime } from "./property-page.tsx";
-
-/** A whole number of weeks, so weekdays match. */
-export const YEAR_DAYS = 364;
+import { AsOf, ROWS_MAX, useMeasure, usePointInTime } from "./property-page.tsx";
 
 /** On the books at the point in time of the page's address, compared with last year. */
 export function useBooks(codes: PropertyCodes, range: Range, by?: string): Asked<OnTheBooksAnswer> {

@@ -1,4 +1,3 @@
-import { NIGHT_RANGES, type NightRange, nightsOf } from "../../../../contract/src/night-ranges.ts";
 import { NightlyChart } from "../../charts/chart.tsx";
 import type { Series } from "../../charts/plot.tsx";
 import type { OnTheBooksAnswer, OnTheBooksItem } from "../../contract.ts";
@@ -14,10 +13,12 @@ import {
   writeMonth,
   writeSigned,
   writeSignedMoney,
+  YEAR_DAYS,
 } from "../../field/format.ts";
-import { AddressSelect, SelectField } from "../../parts/field.tsx";
+import { AddressSelect } from "../../parts/field.tsx";
 import { type Column, figure, Pager, ParquetNote, Table } from "../../parts/list.tsx";
 import { usePropertyView } from "../../parts/property-view.tsx";
+import { Presets, type Range } from "../../parts/range.tsx";
 import { orDash, Share } from "../../parts/values.tsx";
 import { useFilters } from "../../routing/filters.ts";
 import { NightOnTheBooks } from "./night.tsx";
@@ -33,7 +34,6 @@ import {
   type NightRows,
   nightRows,
   type Totals,
-  YEAR_DAYS,
 } from "./nights.tsx";
 import { Pivot } from "./pivot.tsx";
 import {
@@ -46,9 +46,7 @@ import {
   NothingOfProperty,
   ofProperty,
   PointInTimeFilters,
-  type Range,
   ROWS_MAX,
-  rangeIn,
   sumBy,
   unitOf,
   useInsight,
@@ -125,43 +123,6 @@ export const OnTheBooksPage = ofProperty(function OnTheBooks({ codes }) {
     </InsightPage>
   );
 });
-
-const RANGES: Readonly<Record<NightRange, string>> = {
-  next7: "next 7 nights",
-  next30: "next 30 nights",
-  next90: "next 90 nights",
-  thisMonth: "this month",
-  nextMonth: "next month",
-  last30: "last 30 nights",
-};
-
-interface PresetsProps {
-  readonly range: Range;
-  /** The business day that ranges begin with; by default the property's. */
-  readonly begin?: string;
-  readonly names?: readonly NightRange[];
-}
-
-/** Common ranges of nights. The address has their names, so that links and saved views move on with the business day. */
-export function Presets({ range, begin, names = NIGHT_RANGES }: PresetsProps) {
-  const { filters, change } = useFilters();
-  const { today } = usePropertyView();
-  const isShown = (name: NightRange) => {
-    const { from, to } = nightsOf(name, begin ?? today);
-    return from === range.from && to === range.to;
-  };
-  const chosen = rangeIn(filters) ?? names.find(isShown) ?? "";
-  return (
-    <SelectField
-      label="Range"
-      value={chosen}
-      options={[["", "own dates"], ...names.map((name) => [name, RANGES[name]] as const)]}
-      onChange={(name) => {
-        if (name !== "") change({ range: name, from: undefined, to: undefined });
-      }}
-    />
-  );
-}
 
 function groupingOf(filters: URLSearchParams): Grouping | undefined {
   const by = filters.get("by") ?? "";

@@ -24,6 +24,7 @@ import {
 import { type Column, ExportButtons, Table } from "../../parts/list.tsx";
 import { Answered, Empty, Figures, Section } from "../../parts/page.tsx";
 import { usePropertyView } from "../../parts/property-view.tsx";
+import type { Range } from "../../parts/range.tsx";
 import { Badge, Word } from "../../parts/values.tsx";
 import { KeyFigures, roomsOf, useBooks } from "./nights.tsx";
 import {
@@ -31,7 +32,6 @@ import {
   ofProperty,
   PropertyPage,
   pickupName,
-  type Range,
   ROWS_MAX,
   useFeeds,
 } from "./property-page.tsx";

@@ -14,6 +14,7 @@ import {
 import { type Column, figure, Table } from "../../parts/list.tsx";
 import { Empty, Figures } from "../../parts/page.tsx";
 import { usePropertyView } from "../../parts/property-view.tsx";
+import type { Range } from "../../parts/range.tsx";
 import { Disclosure } from "../../parts/values.tsx";
 import { useBooks } from "./nights.tsx";
 import {
@@ -24,7 +25,6 @@ import {
   measuredSeries,
   ofProperty,
   PointInTimeFilters,
-  type Range,
   sumBy,
   unitOf,
   useInsight,

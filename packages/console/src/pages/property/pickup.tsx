@@ -22,6 +22,7 @@ import { useChip } from "../../parts/filters.tsx";
 import { type Column, ExportButtons, figure, Scroll, Table } from "../../parts/list.tsx";
 import { Answered, Empty, Figures } from "../../parts/page.tsx";
 import { usePropertyView } from "../../parts/property-view.tsx";
+import { type Range, useRange } from "../../parts/range.tsx";
 import { Disclosure, orDash, Word } from "../../parts/values.tsx";
 import { useFilters } from "../../routing/filters.ts";
 import { MovedReservations } from "./moved.tsx";
@@ -34,12 +35,10 @@ import {
   ofProperty,
   PropertyPage,
   pickupName,
-  type Range,
   ROWS_MAX,
   sumBy,
   useMeasure,
   usePointInTime,
-  useRange,
   writeSignedAmount,
 } from "./property-page.tsx";
 

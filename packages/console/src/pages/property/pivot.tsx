@@ -1,8 +1,9 @@
 import { NightlyChart, STACK_KINDS } from "../../charts/chart.tsx";
 import type { OnTheBooksItem } from "../../contract.ts";
-import { addDays, addMoney, datesBetween, subtractMoney, writeDate } from "../../field/format.ts";
+import { addDays, addMoney, datesBetween, subtractMoney, writeDate, YEAR_DAYS } from "../../field/format.ts";
 import { type Column, Table } from "../../parts/list.tsx";
 import { usePropertyView } from "../../parts/property-view.tsx";
+import type { Range } from "../../parts/range.tsx";
 import {
   GROUPINGS,
   type Grouping,
@@ -10,13 +11,11 @@ import {
   type LastYearRows,
   type NightRows,
   nameOfGroup,
-  YEAR_DAYS,
 } from "./nights.tsx";
 import {
   type Measure,
   measuredSeries,
   NightLink,
-  type Range,
   sumBy,
   unitOf,
   writeAmount,

@@ -2,32 +2,28 @@ import type { ComponentType, ReactNode } from "react";
 import { Link, useLocation } from "wouter";
 import { useSearch } from "wouter/use-browser-location";
 import type { ExcelTable } from "../../../../contract/src/excel.ts";
-import { NIGHT_RANGES, type NightRange, nightsOf } from "../../../../contract/src/night-ranges.ts";
 import type { Series } from "../../charts/plot.tsx";
 import type { FeedHealthAnswer, PropertyCodes, ReconciliationItem } from "../../contract.ts";
 import { type Asked, addressOf, type ask, useAnswer } from "../../data/queries.ts";
 import {
-  addDays,
   addMoney,
-  daysBetween,
-  isAskedDate,
   isStayDate,
   propertyPath,
   readInstant,
   writeCount,
   writeDate,
-  writeDay,
   writeMany,
   writeMoney,
   writeSigned,
   writeSignedMoney,
 } from "../../field/format.ts";
 import { LinkButton } from "../../parts/button.tsx";
-import { AddressChoice, AddressSelect, InstantFilter, TextFilter } from "../../parts/field.tsx";
-import { Filters, useChip } from "../../parts/filters.tsx";
+import { AddressChoice, AddressSelect, InstantFilter } from "../../parts/field.tsx";
+import { Filters } from "../../parts/filters.tsx";
 import { type Column, ExportButtons } from "../../parts/list.tsx";
 import { Answered, Empty, Notice, Page } from "../../parts/page.tsx";
 import { ClockChoice, PropertyViewProvider, usePropertyView } from "../../parts/property-view.tsx";
+import { type Range, RangeFilters, useRange } from "../../parts/range.tsx";
 import { SavedViews } from "../../parts/saved-views.tsx";
 import { Instant, orDash, Word } from "../../parts/values.tsx";
 import { useFilters, withChanges } from "../../routing/filters.ts";
@@ -129,36 +125,6 @@ function showCurrent(tabs: HTMLElement | null): void {
   const current = tabs?.querySelector<HTMLElement>("[aria-current]");
   if (tabs === null || current === null || current === undefined) return;
   tabs.scrollLeft = current.offsetLeft - tabs.offsetLeft - 56;
-}
-
-const NIGHTS_MAX = 800;
-
-export interface Range {
-  readonly from: string;
-  readonly to: string;
-}
-
-/** The name of the range in the address, which moves on with the business day. */
-export function rangeIn(filters: URLSearchParams): NightRange | undefined {
-  if (filters.has("from") || filters.has("to")) return undefined;
-  return NIGHT_RANGES.find((name) => name === filters.get("range"));
-}
-
-/** The range in the address, at most 800 nights, or the default. */
-export function useRange(standard: Range): Range {
-  const { filters } = useFilters();
-  const { today } = usePropertyView();
-  const named = rangeIn(filters);
-  const fallback = named === undefined ? standard : nightsOf(named, today);
-  const given = (name: keyof Range) => {
-    const text = filters.get(name) ?? "";
-    return isStayDate(text) ? text : undefined;
-  };
-  const from = given("from") ?? fallback.from;
-  const to = given("to") ?? (daysBetween(from, fallback.to) >= 0 ? fallback.to : from);
-  if (daysBetween(from, to) < 0) return { from, to: from };
-  // Millennia of nights would freeze the page.
-  return daysBetween(from, to) < NIGHTS_MAX ? { from, to } : { from, to: addDays(from, NIGHTS_MAX - 1) };
 }
 
 export function usePointInTime(): {
@@ -292,37 +258,6 @@ export function InsightFilters({ range, children }: { range: Range; children?: R
         {children}
       </Filters>
       <SavedViews />
-    </>
-  );
-}
-
-export function RangeFilters({ range }: { range: Range }) {
-  const { filters, change } = useFilters();
-  const isGiven = ["from", "to", "range"].some((name) => filters.has(name));
-  const nights =
-    range.from === range.to ? writeDay(range.from) : `${writeDay(range.from)} – ${writeDay(range.to)}`;
-  useChip("Nights", isGiven ? nights : undefined, () =>
-    change({ from: undefined, to: undefined, range: undefined }),
-  );
-  return (
-    <>
-      <TextFilter
-        label="From night"
-        type="date"
-        first
-        value={range.from}
-        check={(text) => (isAskedDate(text) ? undefined : "A date")}
-        onChange={(from) =>
-          change({ from, to: range.to < from ? from : range.to, range: undefined }, "replace")
-        }
-      />
-      <TextFilter
-        label="To night"
-        type="date"
-        value={range.to}
-        check={(text) => (isAskedDate(text) && text >= range.from ? undefined : "From its first night on")}
-        onChange={(to) => change({ from: range.from, to, range: undefined }, "replace")}
-      />
     </>
   );
 }

@@ -1,9 +1,10 @@
-import type { FigureName } from "../../../../contract/src/report-figures.ts";
 import type { DailyReportAnswer, PropertyCodes } from "../../contract.ts";
-import { addDays, propertyPath, writeDate } from "../../field/format.ts";
+import { addDays, propertyPath, writeDate, YEAR_DAYS } from "../../field/format.ts";
 import { usePropertyView } from "../../parts/property-view.tsx";
+import { Presets, type Range } from "../../parts/range.tsx";
 import {
   type Behind,
+  behindNight,
   ReportFilters,
   ReportTable,
   type Sum,
@@ -11,8 +12,6 @@ import {
   useSum,
 } from "../../parts/report.tsx";
 import { useFilters } from "../../routing/filters.ts";
-import { YEAR_DAYS } from "./nights.tsx";
-import { Presets } from "./on-the-books.tsx";
 import {
   AsOf,
   CutNotice,
@@ -20,7 +19,6 @@ import {
   NothingOfProperty,
   ofProperty,
   PointInTimeFilters,
-  type Range,
   useInsight,
 } from "./property-page.tsx";
 
@@ -113,33 +111,4 @@ function behindOf(
         : undefined;
     return behindNight(codes, figure, stayDate, time, lastYearAsOf);
   };
-}
-
-/** What is behind a figure of one night. `time`: the `asOf` and `clock` of the page. */
-export function behindNight(
-  codes: PropertyCodes,
-  figure: FigureName | "night",
-  stayDate: string,
-  time: Readonly<Record<string, string>> = {},
-  lastYearAsOf: string | null = null,
-): string {
-  const clock: Record<string, string> = time["clock"] === undefined ? {} : { clock: time["clock"] };
-  const nights = { from: stayDate, to: stayDate };
-  const before = addDays(stayDate, -YEAR_DAYS);
-  const night = (date: string, more: Readonly<Record<string, string>>) =>
-    propertyPath("/property/on-the-books", codes, { from: date, to: date, night: date, ...more });
-  if (figure === "lastYear")
-    return lastYearAsOf === null
-      ? propertyPath("/property/report", codes, nights)
-      : night(before, { ...clock, asOf: lastYearAsOf });
-  if (figure === "lastYearFinal") return night(before, time);
-  if (figure.startsWith("pickup"))
-    return propertyPath("/property/pickup", codes, {
-      ...clock,
-      ...nights,
-      days: figure.slice("pickup".length),
-    });
-  if (figure === "cancelled" || figure === "noShows")
-    return propertyPath("/property/reconciliation", codes, { ...time, ...nights, night: stayDate });
-  return night(stayDate, time);
 }
