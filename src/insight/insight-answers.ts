@@ -56,11 +56,7 @@ async function jsonParts(items: readonly object[]): Promise<string[]> {
 }
 
 /** Items as CSV (RFC 4180). Columns are the schema's fields without groupings that were not requested; missing values are empty cells. */
-export async function csvOf(
-  items: readonly object[],
-  fields: Fields,
-  leftOut: readonly string[],
-): Promise<string> {
+async function csvOf(items: readonly object[], fields: Fields, leftOut: readonly string[]): Promise<string> {
   const columns = Object.entries(fields).filter(([name]) => !leftOut.includes(name));
   const lines = await linesOf(items, (item) =>
     columns
@@ -68,6 +64,16 @@ export async function csvOf(
       .join(","),
   );
   return `${[columns.map(([name]) => name).join(","), ...lines].join("\r\n")}\r\n`;
+}
+
+export const prefersCsv = ({ headers }: FastifyRequest): boolean => prefersText(headers.accept, "text/csv");
+
+/** Sends items as CSV: see `csvOf`. */
+export async function sendCsv(
+  reply: FastifyReply,
+  ...table: Parameters<typeof csvOf>
+): Promise<FastifyReply> {
+  return reply.type("text/csv; charset=utf-8; header=present").send(await csvOf(...table));
 }
 
 /** The URL of the next page. */
@@ -88,7 +94,7 @@ export async function sendInsight(
 ): Promise<FastifyReply> {
   const { items, ...of } = answer;
   reply.header("cache-control", "no-store").header("vary", "accept");
-  if (!prefersText(request.headers.accept, "text/csv")) {
+  if (!prefersCsv(request)) {
     const parts = await jsonParts(items);
     const text = `{"${page.itemsName ?? "items"}":[${parts.join(",")}],${JSON.stringify(of).slice(1)}`;
     return reply.type("application/json; charset=utf-8").send(text);
@@ -97,10 +103,9 @@ export async function sendInsight(
   if (nextCursor !== null) reply.header("link", `<${nextAddress(request, nextCursor)}>; rel="next"`);
   if (watermark !== null) reply.header("x-watermark", watermark);
   if (knownFrom !== undefined) reply.header("x-known-from", knownFrom);
-  return reply
+  reply
     .header("x-settings-version", String(settingsVersion))
     .header("x-time-zone", timeZone)
-    .header("x-business-day", businessDay)
-    .type("text/csv; charset=utf-8; header=present")
-    .send(await csvOf(items, item.fields, [...notAsked, ...(item.notInCsv ?? [])]));
+    .header("x-business-day", businessDay);
+  return sendCsv(reply, items, item.fields, [...notAsked, ...(item.notInCsv ?? [])]);
 }

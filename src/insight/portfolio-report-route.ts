@@ -9,13 +9,12 @@ import { jsonAnswer } from "../platform/http/openapi/errors.ts";
 import { schemaOf } from "../platform/http/openapi/model.ts";
 import { component, exampleOf } from "../platform/http/openapi/schema.ts";
 import { code, type Declared, date, type ValuesOf, word } from "../platform/http/parameters.ts";
-import { prefersText } from "../platform/http/preferences.ts";
 import { checkOrder, decodeFormText, invalidParameter } from "../platform/http/read-parameters.ts";
 import { readingFor } from "../platform/http/reader.ts";
 import { endpointOf } from "../query/endpoint.ts";
 import { REPORT_FIELDS } from "./daily-report.ts";
 import * as field from "./fields.ts";
-import { csvOf } from "./insight-answers.ts";
+import { prefersCsv, sendCsv } from "./insight-answers.ts";
 import type { PartnerInsightContext } from "./insight-routes.ts";
 import { INSIGHT_PATH } from "./insights.ts";
 import { notSummed, SUM_NAMES, SUMS } from "./periods.ts";
@@ -214,11 +213,8 @@ async function send(
   sum: RowsBy,
 ): Promise<PortfolioReport | FastifyReply> {
   reply.header("vary", "accept");
-  if (!prefersText(request.headers.accept, "text/csv")) return report;
-  return reply
-    .header("cache-control", "no-store")
-    .type("text/csv; charset=utf-8; header=present")
-    .send(await csvOf(report.items, ITEM_FIELDS, notAsked(sum)));
+  if (!prefersCsv(request)) return report;
+  return sendCsv(reply.header("cache-control", "no-store"), report.items, ITEM_FIELDS, notAsked(sum));
 }
 
 const answered = jsonAnswer("The report.", ANSWER, {
