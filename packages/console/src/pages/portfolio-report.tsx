@@ -32,7 +32,8 @@ export function PortfolioReportPage() {
   const { isWeekend } = usePropertyView();
   const sum = useSum(true);
   const { from, to, range, hotels, search, city, comparable } = Object.fromEntries(filters);
-  const nights = from !== undefined && to !== undefined ? { from, to } : { range: range ?? RANGE_STANDARD };
+  const nights: Readonly<Record<string, string>> =
+    from !== undefined && to !== undefined ? { from, to } : { range: range ?? RANGE_STANDARD };
   const address = addressOf("portfolio-report", {
     ...{ ...nights, hotels, search, city, comparable },
     sum,
@@ -74,7 +75,7 @@ export function PortfolioReportPage() {
               <ReportTable
                 items={answer.items}
                 totals={answer.totals}
-                behind={behindOf(answer, sum, filters)}
+                behind={behindOf(answer, nights, sum, filters)}
                 isWeekend={isWeekend}
                 ofHotels
               />
@@ -206,8 +207,13 @@ function AsOfHotels({
   );
 }
 
-/** A figure of nights opens its hotels, that of a hotel its night, or its report. */
-function behindOf(range: Range, sum: Sum, filters: URLSearchParams): Behind {
+/** A figure of nights opens its hotels, that of a hotel its night, or its report of the nights that were asked for. */
+function behindOf(
+  range: Range,
+  asked: Readonly<Record<string, string>>,
+  sum: Sum,
+  filters: URLSearchParams,
+): Behind {
   const hotelsOf = (nights: Range, by: Sum) =>
     withChanges("/report", filters.toString(), {
       ...{ from: nights.from, to: nights.to, range: undefined, sum: by },
@@ -220,12 +226,7 @@ function behindOf(range: Range, sum: Sum, filters: URLSearchParams): Behind {
       return hotelsOf(nights, figure === "night" && sum !== "" ? "" : "property");
     }
     const codes = { clientCode, propertyCode };
-    const named = filters.has("from") ? {} : { range: filters.get("range") ?? RANGE_STANDARD };
     if (figure !== "night" && range.from === range.to) return behindNight(codes, figure, stayDate);
-    return propertyPath(
-      "/property/report",
-      codes,
-      "range" in named ? named : { from: range.from, to: range.to },
-    );
+    return propertyPath("/property/report", codes, asked);
   };
 }
