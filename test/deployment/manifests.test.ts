@@ -243,15 +243,20 @@ describe("images", () => {
   });
 });
 
-test("every node reaches public addresses by https: for webhooks and the identity provider", () => {
-  const policies = ofKind("NetworkPolicy").filter(({ spec }) =>
-    spec.egress?.some(({ ports, to }: Loose) => ports[0].port === 443 && to[0].ipBlock?.cidr === "0.0.0.0/0"),
-  );
-  for (const labels of deployments.map(labelsOf))
-    assert.ok(
-      policies.some(({ spec }) => fits(spec.podSelector.matchLabels, labels)),
-      JSON.stringify(labels),
+test("every node reaches public addresses by https, for webhooks and the identity provider, and mail servers", () => {
+  for (const wanted of [443, 465, 587, 25]) {
+    const policies = ofKind("NetworkPolicy").filter(({ spec }) =>
+      spec.egress?.some(
+        ({ ports, to }: Loose) =>
+          to[0].ipBlock?.cidr === "0.0.0.0/0" && ports.some(({ port }: Loose) => port === wanted),
+      ),
     );
+    for (const labels of deployments.map(labelsOf))
+      assert.ok(
+        policies.some(({ spec }) => fits(spec.podSelector.matchLabels, labels)),
+        `${wanted} ${JSON.stringify(labels)}`,
+      );
+  }
   for (const path of overlays)
     for (const { target } of parse(read(path)).patches ?? [])
       assert.notEqual(target.kind, "NetworkPolicy", path);
