@@ -1,5 +1,5 @@
 import { Scope } from "../identity/scope.ts";
-import type { PortfolioItem } from "../insight/console/answers.ts";
+import type { WatchedItem } from "../insight/console/portfolio.ts";
 import type { AlertCondition } from "./console-answers.ts";
 import type { Subscription } from "./subscription.ts";
 
@@ -45,10 +45,7 @@ type Condition = Pick<Fact, "subject" | "detail">;
 
 /** The conditions of one kind that hold at a property; undefined: not known now. */
 const CONDITIONS: Readonly<
-  Record<
-    AlertCondition,
-    (item: PortfolioItem, pickupRooms: number | null) => readonly Condition[] | undefined
-  >
+  Record<AlertCondition, (item: WatchedItem, pickupRooms: number | null) => readonly Condition[] | undefined>
 > = {
   silent: ({ feeds }) =>
     feeds
@@ -83,7 +80,7 @@ const byProperty = (open: readonly OpenAlert[]) =>
 export function isCovered(
   scope: Scope,
   { clientCode, propertyCode }: Pick<Subscription, "clientCode" | "propertyCode">,
-  item: Pick<PortfolioItem, "clientCode" | "propertyCode">,
+  item: Pick<WatchedItem, "clientCode" | "propertyCode">,
 ): boolean {
   return (
     (clientCode === null || clientCode === item.clientCode) &&
@@ -98,7 +95,7 @@ export function isCovered(
  */
 export function changesOf(
   subscription: Pick<Subscription, "grants" | "clientCode" | "propertyCode" | "conditions" | "pickupRooms">,
-  portfolio: readonly PortfolioItem[],
+  portfolio: readonly WatchedItem[],
   open: readonly OpenAlert[],
 ): Changes {
   const scope = new Scope(subscription.grants);
@@ -130,7 +127,7 @@ export function changesOf(
 function goesOn(
   condition: AlertCondition,
   subject: string,
-  { day }: PortfolioItem,
+  { day }: WatchedItem,
   holding: readonly Condition[] | undefined,
 ): boolean {
   if (condition === "pickup") return day === null || day === subject;

@@ -25,7 +25,7 @@ const PLAN_MS = 60_000;
 const SEND_MS = 3_000;
 const TIDY_MS = 3_600_000;
 /** Each has a report and its file in memory. */
-const AT_ONCE_MAX = 2;
+const SENDERS = 2;
 /** Longer than an attempt takes, so that no other node sends the message meanwhile. */
 const LEASE_SECONDS = 120;
 const ATTEMPT_MS_MAX = 90_000;
@@ -37,8 +37,8 @@ const MESSAGE_DAYS = 30;
 const MESSAGES_KEPT = 100;
 const BODIES_KEPT = 14;
 
-/** Size of a node's pool for reports and alerts. */
-export const DELIVERY_CONNECTIONS = 2;
+/** Size of a node's pool for reports and alerts: one for each sender, one for planning. */
+export const DELIVERY_CONNECTIONS = SENDERS + 1;
 
 /** How an attempt ended, for metrics and logs; `retried`: it waits for the next. */
 export interface Settled {
@@ -80,12 +80,13 @@ export class MessageSender {
     this.#options = options;
   }
 
-  /** Sends the messages that are due, at most two. */
-  async sendDue(signal: AbortSignal): Promise<Settled[]> {
+  /** Sends a message that is due; undefined if there is none. */
+  async sendDue(signal: AbortSignal): Promise<Settled | undefined> {
     const lease = randomUUID();
-    const values = [lease, this.#options.leaseSeconds ?? LEASE_SECONDS, AT_ONCE_MAX];
+    const values = [lease, this.#options.leaseSeconds ?? LEASE_SECONDS];
     const { rows } = await this.#options.pool.query<DueMessage>({ ...LEASE, values });
-    return Promise.all(rows.map((due) => this.#sendOne(due, lease, signal)));
+    const [due] = rows;
+    return due === undefined ? undefined : this.#sendOne(due, lease, signal);
   }
 
   async #sendOne(due: DueMessage, lease: string, signal: AbortSignal): Promise<Settled> {
@@ -165,23 +166,29 @@ export function startDelivery({ config, log, metrics, clientConfig, baseUrl, cur
   const stopping = new AbortController();
   const failed = (error: unknown) =>
     log.warn({ err: error }, "reports and alerts could not be processed and are retried");
-  const send = new Repeat(
-    async () => {
-      const settled = await sender.sendDue(stopping.signal);
-      for (const { state, ...of } of settled) {
-        metrics.subscriptionMessages.inc({ result: state });
-        if (of.err !== undefined) log.warn(of, "a report or alert could not be made");
-        else if (state === "failed" || state === "retried") log.info(of, "a report or alert was not sent");
-      }
-      if (settled.length > 0) send.wake();
-    },
-    SEND_MS,
-    failed,
-    SEND_MS,
-  );
+  const note = ({ state, ...of }: Settled) => {
+    metrics.subscriptionMessages.inc({ result: state });
+    if (of.err !== undefined) log.warn(of, "a report or alert could not be made");
+    else if (state === "failed" || state === "retried") log.info(of, "a report or alert was not sent");
+  };
+  const send = () => {
+    const loop: Repeat = new Repeat(
+      async () => {
+        const settled = await sender.sendDue(stopping.signal);
+        if (settled === undefined) return;
+        note(settled);
+        loop.wake();
+      },
+      SEND_MS,
+      failed,
+      SEND_MS,
+    );
+    return loop;
+  };
+  const sends = Array.from({ length: SENDERS }, send);
   const plan = new Repeat(
     async () => {
-      if ((await planMessages(pool)) > 0) send.wake();
+      if ((await planMessages(pool)) > 0) for (const loop of sends) loop.wake();
     },
     PLAN_MS,
     failed,
@@ -191,7 +198,7 @@ export function startDelivery({ config, log, metrics, clientConfig, baseUrl, cur
   return {
     async stop() {
       stopping.abort();
-      await Promise.all([plan, send, tidy].map((loop) => loop.stop()));
+      await Promise.all([plan, ...sends, tidy].map((loop) => loop.stop()));
       mail?.close();
       await pool.end();
     },

@@ -1,15 +1,15 @@
 import { randomUUID } from "node:crypto";
 import type pg from "pg";
-import { isWithinKeys, Scope } from "../identity/scope.ts";
-import type { PortfolioItem } from "../insight/console/answers.ts";
-import { answerPortfolio } from "../insight/console/portfolio.ts";
+import { Scope } from "../identity/scope.ts";
+import { readWatched, type WatchedItem } from "../insight/console/portfolio.ts";
 import { namedStatement, readStatement } from "../platform/db/statement.ts";
-import { withTransaction } from "../platform/db/transaction.ts";
+import { type Queryable, withTransaction } from "../platform/db/transaction.ts";
 import { WorkPauses } from "../platform/runtime/work-pauses.ts";
 import { settingsOfClients } from "../settings/property-settings.ts";
 import { type Changes, changesOf, type OpenAlert } from "./alerts.ts";
+import type { AlertCondition } from "./console-answers.ts";
 import { lastDue } from "./schedule.ts";
-import { listSubscriptions, type Subscription } from "./subscription.ts";
+import { ALERT_CONDITIONS, listSubscriptions, type Subscription } from "./subscription.ts";
 
 const QUEUE = readStatement(new URL("./sql/queue-messages.sql", import.meta.url));
 const CHANGE_ALERTS = readStatement(new URL("./sql/change-alerts.sql", import.meta.url));
@@ -24,28 +24,21 @@ const READ_OPEN = namedStatement(
   where alert.subscription_id = any ($1::uuid[]) and alert.ended_at is null`,
 );
 
-/** Client codes within $1 (`Scope.keys`), those with the fewest properties first. */
+/** How many properties the client codes $1 (null: all) have. */
 const COUNT_PROPERTIES = namedStatement(
   "count-properties-of-codes",
-  `select client_code as "clientCode", count(*)::integer as properties from bellhop.property as property
-  where ${isWithinKeys("$1")} group by client_code order by properties, client_code`,
+  `select client_code as "clientCode", count(*)::integer as properties from bellhop.property
+  where $1::text[] is null or client_code = any ($1) group by client_code order by client_code`,
 );
 
-/** One node plans at a time: an older view of the portfolio must not end what a newer one began. */
-const PLANNING_LOCK = 7_302_051;
+/** One node compares at a time: an older view of the properties must not end what a newer one began. */
+const COMPARING_LOCK = 7_302_051;
 /** The range of the console's portfolio, so that an alert and that page agree. */
 const ALERT_NIGHTS = 30;
-const EVERY_PROPERTY = {
-  search: undefined,
-  city: undefined,
-  attention: undefined,
-  sort: "name",
-  isDescending: false,
-} as const;
-/** Properties of one answer of the portfolio, and how many are asked for: 100,000 properties. */
-const PORTFOLIO_MAX = 5_000;
-const PORTFOLIOS_MAX = 20;
-/** Reading the portfolio takes seconds, in which the transaction is idle. */
+/** Properties that are read at once, and how often: 100,000 properties. */
+const PROPERTIES_MAX = 5_000;
+const READS_MAX = 20;
+/** Comparing takes seconds, in which the transaction is idle. */
 const IDLE_MS_MAX = 120_000;
 /** While so many messages of a subscription wait, its conditions are not compared, so that none is lost. */
 const WAITING_MAX = 20;
@@ -57,28 +50,19 @@ const BEGINS_MAX = 1_000;
 const isActive = ({ pausedAt, isOperatorDisabled }: Subscription) => pausedAt === null && !isOperatorDisabled;
 
 /** Queues the reports that are due and the alerts that began or ended, each once. Returns the number of queued messages. */
-export function planMessages(pool: pg.Pool, now = new Date()): Promise<number> {
-  return withTransaction(pool, async (client) => {
-    const lock = await client.query<{ taken: boolean }>("select pg_try_advisory_xact_lock($1) as taken", [
-      PLANNING_LOCK,
-    ]);
-    if (lock.rows[0]?.taken !== true) return 0;
-    await client.query(`set local idle_in_transaction_session_timeout = ${IDLE_MS_MAX}`);
-    const active = (await listSubscriptions(client)).filter(isActive);
-    const byKind = Map.groupBy(active, ({ kind }) => kind);
-    const reports = await planReports(client, byKind.get("report") ?? [], now);
-    return reports + (await planAlerts(pool, client, byKind.get("alerts") ?? []));
-  });
+export async function planMessages(pool: pg.Pool, now = new Date()): Promise<number> {
+  const active = (await listSubscriptions(pool)).filter(isActive);
+  const byKind = Map.groupBy(active, ({ kind }) => kind);
+  // Queued first, because alerts may fail.
+  const reports = await planReports(pool, byKind.get("report") ?? [], now);
+  const alerts = byKind.get("alerts") ?? [];
+  return alerts.length === 0 ? reports : reports + (await planAlerts(pool, alerts));
 }
 
-async function planReports(
-  client: pg.ClientBase,
-  reports: readonly Subscription[],
-  now: Date,
-): Promise<number> {
+async function planReports(pool: pg.Pool, reports: readonly Subscription[], now: Date): Promise<number> {
   if (reports.length === 0) return 0;
   const codes = [...new Set(reports.map(({ clientCode }) => clientCode ?? ""))];
-  const settings = await settingsOfClients(client, codes);
+  const settings = await settingsOfClients(pool, codes);
   const due = reports.flatMap(({ subscriptionId, clientCode, propertyCode, localTime, activeFrom }) => {
     const timeZone = settings.get(clientCode ?? "")?.of(propertyCode).timeZone ?? "UTC";
     const { date, at } = lastDue(now, localTime ?? "", timeZone);
@@ -87,16 +71,23 @@ async function planReports(
       : [];
   });
   if (due.length === 0) return 0;
-  return (await client.query({ ...QUEUE, values: [JSON.stringify(due)] })).rowCount ?? 0;
+  return (await pool.query({ ...QUEUE, values: [JSON.stringify(due)] })).rowCount ?? 0;
 }
 
-async function planAlerts(
-  pool: pg.Pool,
-  client: pg.ClientBase,
-  subscriptions: readonly Subscription[],
-): Promise<number> {
-  if (subscriptions.length === 0) return 0;
-  const portfolio = await readPortfolioOf(pool, subscriptions);
+/** Uses one connection, so that a node's messages are sent meanwhile. */
+function planAlerts(pool: pg.Pool, subscriptions: readonly Subscription[]): Promise<number> {
+  return withTransaction(pool, async (client) => {
+    const { rows } = await client.query<{ taken: boolean }>("select pg_try_advisory_xact_lock($1) as taken", [
+      COMPARING_LOCK,
+    ]);
+    if (rows[0]?.taken !== true) return 0;
+    await client.query(`set local idle_in_transaction_session_timeout = ${IDLE_MS_MAX}`);
+    return compareAll(client, subscriptions);
+  });
+}
+
+async function compareAll(client: pg.ClientBase, subscriptions: readonly Subscription[]): Promise<number> {
+  const properties = Map.groupBy(await readProperties(client, subscriptions), ({ clientCode }) => clientCode);
   const { rows } = await client.query<OpenAlert & { subscriptionId: string }>({
     ...READ_OPEN,
     values: [subscriptions.map(({ subscriptionId }) => subscriptionId)],
@@ -106,48 +97,80 @@ async function planAlerts(
   let queued = 0;
   for (const subscription of subscriptions) {
     if (pauses.isDue) await pauses.pause();
-    const changes = changesOf(subscription, portfolio, open.get(subscription.subscriptionId) ?? []);
+    const scope = new Scope(watchedOf(subscription));
+    const own = [...properties].flatMap(([code, some]) => (scope.touches(code) ? some : []));
+    const changes = changesOf(subscription, own, open.get(subscription.subscriptionId) ?? []);
     if (changes.begins.length + changes.ends.length > 0)
       queued += await recordChanges(client, subscription, changes);
   }
   return queued;
 }
 
-/** Client codes in groups that have at most PORTFOLIO_MAX properties together, or are one. */
-function groupsOf(
-  counted: readonly { readonly clientCode: string; readonly properties: number }[],
-): string[][] {
-  const groups: string[][] = [];
+/** The grants of an operator that a subscription is about. */
+function watchedOf({ grants, clientCode, propertyCode }: Subscription): readonly string[] {
+  if (clientCode === null) return grants;
+  const scope = new Scope(grants);
+  if (propertyCode !== null)
+    return scope.permits(clientCode, propertyCode) ? [`${clientCode}/${propertyCode}`] : [];
+  if (scope.permitsClientCode(clientCode)) return [`${clientCode}/*`];
+  return grants.filter((grant) => grant.startsWith(`${clientCode}/`));
+}
+
+interface Counted {
+  readonly clientCode: string;
+  readonly properties: number;
+}
+
+/** Client codes in groups that have at most PROPERTIES_MAX properties together, or are one. */
+function groupsOf(counted: readonly Counted[]): Set<string>[] {
+  const groups: Set<string>[] = [];
   let room = 0;
   for (const { clientCode, properties } of counted) {
     if (properties > room) {
-      groups.push([]);
-      room = PORTFOLIO_MAX;
+      groups.push(new Set());
+      room = PROPERTIES_MAX;
     }
-    groups.at(-1)?.push(clientCode);
+    groups.at(-1)?.add(clientCode);
     room -= properties;
   }
   return groups;
 }
 
-/** The properties of all subscriptions, each read once; large client codes last, so that none displaces the properties of others. */
-async function readPortfolioOf(
-  pool: pg.Pool,
+/** Each property that a subscription is about, with what its conditions need; large client codes last, so that none displaces others. */
+async function readProperties(
+  on: Queryable,
   subscriptions: readonly Subscription[],
-): Promise<readonly PortfolioItem[]> {
-  const within = new Scope([...new Set(subscriptions.flatMap((one) => one.grants))]);
-  const { rows } = await pool.query<{ clientCode: string; properties: number }>({
+): Promise<readonly WatchedItem[]> {
+  const scopeOf = (...wanting: readonly AlertCondition[]) =>
+    new Scope([
+      ...new Set(
+        subscriptions
+          .filter(({ conditions }) => conditions.some((one) => wanting.includes(one)))
+          .flatMap(watchedOf),
+      ),
+    ]);
+  const scopes = {
+    feeds: scopeOf("silent"),
+    quarantine: scopeOf("quarantine"),
+    figures: scopeOf("variance", "unmapped", "pickup"),
+  };
+  const within = scopeOf(...ALERT_CONDITIONS);
+  const { rows: whole } = await on.query<Counted>({
     ...COUNT_PROPERTIES,
-    values: [within.keys],
+    values: [within.isEverything ? null : within.parts.wholly],
   });
-  const all: PortfolioItem[] = [];
-  for (const clientCodes of groupsOf(rows).slice(0, PORTFOLIOS_MAX)) {
-    const question = { within, clientCodes, nights: ALERT_NIGHTS, ...EVERY_PROPERTY } as const;
-    const { items } = await answerPortfolio(pool, question, 0, PORTFOLIO_MAX);
-    // Alerts do not use the nights, which are the most of an item.
-    for (const item of items) all.push({ ...item, rooms: null, roomsLastYear: null });
+  const single = Map.groupBy(within.isEverything ? [] : within.parts.single, ({ clientCode }) => clientCode);
+  const singles = [...single].map(([clientCode, { length: properties }]) => ({ clientCode, properties }));
+  const counted = [...whole, ...singles].sort((one, other) => one.properties - other.properties);
+  const all: WatchedItem[][] = [];
+  for (const group of groupsOf(counted).slice(0, READS_MAX)) {
+    const parts = {
+      wholly: whole.flatMap(({ clientCode }) => (group.has(clientCode) ? [clientCode] : [])),
+      single: [...group].flatMap((clientCode) => single.get(clientCode) ?? []),
+    };
+    all.push(await readWatched(on, parts, scopes, ALERT_NIGHTS));
   }
-  return all;
+  return all.flat();
 }
 
 /** Returns the number of queued messages. Changes join a message that no node has tried to send. */
@@ -162,7 +185,10 @@ async function recordChanges(
     ...FIND_UNSENT,
     values: [subscriptionId, WAITING_MAX, UNSPACED_MAX],
   });
-  const [{ messageId: unsent, hasRoom } = { messageId: null, hasRoom: false }] = rows;
+  const [found] = rows;
+  // It was removed meanwhile.
+  if (found === undefined) return 0;
+  const { messageId: unsent, hasRoom } = found;
   const isReported = begins.length + reported.length > 0;
   if (isReported && unsent === null && !hasRoom) return 0;
   const messageId = isReported ? (unsent ?? randomUUID()) : null;

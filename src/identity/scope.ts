@@ -40,6 +40,16 @@ export class Scope {
     return this.permits(clientCode, "*");
   }
 
+  /** The client codes that the scope includes wholly, and its properties of others. Does not know of EVERYTHING. */
+  get parts(): { readonly wholly: readonly string[]; readonly single: readonly Grant[] } {
+    const wholly = [...this.#grants.keys()].filter((clientCode) => this.permitsClientCode(clientCode));
+    const others = [...this.#grants].filter(([clientCode]) => !this.permitsClientCode(clientCode));
+    const single = others.flatMap(([clientCode, properties]) =>
+      [...properties].map((propertyCode) => ({ clientCode, propertyCode })),
+    );
+    return { wholly, single };
+  }
+
   /** Whether the scope includes any property of the client code. */
   touches(clientCode: string): boolean {
     return this.isEverything || this.#grants.has(clientCode);

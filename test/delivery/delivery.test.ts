@@ -18,6 +18,8 @@ import {
 } from "../../src/delivery/subscription.ts";
 import { refreshFigures } from "../../src/insight/property-figures.ts";
 import { QuestionTooLarge } from "../../src/insight/question.ts";
+import { createPool } from "../../src/platform/db/connection.ts";
+import { createLogger } from "../../src/platform/telemetry/log.ts";
 import { setSetting } from "../../src/settings/change-setting.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { type MailServer, type ReceivedMail, startMailServer } from "../support/mail-server.ts";
@@ -368,12 +370,13 @@ function senderOn({ pool }: TestDatabase, url: string | undefined, report?: Repo
 }
 
 const never = new AbortController().signal;
+const silentLog = createLogger({ level: "silent", pretty: false });
 
 /** Sends until nothing is due, as several nodes do. */
 async function sendAll(senders: readonly MessageSender[]): Promise<void> {
   for (;;) {
-    const settled = (await Promise.all(senders.map((sender) => sender.sendDue(never)))).flat();
-    if (settled.length === 0) return;
+    const settled = await Promise.all(senders.map((sender) => sender.sendDue(never)));
+    if (settled.every((one) => one === undefined)) return;
   }
 }
 
@@ -427,8 +430,8 @@ for (const moment of ["before the mail server has the message", "after it has th
       assert.equal(server.received.length, isEarly ? 0 : 1);
       assert.equal((await statesOf(database, subscriptionId))[0]?.state, "waiting");
       const sender = senderOn(database, server.url);
-      await until(async () => (await sender.sendDue(never)).some(({ state }) => state === "sent"), WAIT_MS);
-      assert.equal((await sender.sendDue(never)).length, 0);
+      await until(async () => (await sender.sendDue(never))?.state === "sent", WAIT_MS);
+      assert.equal(await sender.sendDue(never), undefined);
       assert.equal(server.received.length, isEarly ? 1 : 2);
       assert.equal(new Set(server.received.map(({ headers }) => headers.get("message-id"))).size, 1);
     }));
@@ -436,15 +439,90 @@ for (const moment of ["before the mail server has the message", "after it has th
 test("several nodes send each message once", () =>
   withoutService(async (database) => {
     const server = await serve();
-    await addOperator(database, "anna", ["ACME/*"]);
-    for (let count = 0; count < 3; count++) {
-      const subscriptionId = await subscribe(database, "anna", { kind: "alerts", conditions: ["silent"] });
+    for (const operator of ["anna", "berta", "carl"]) {
+      await addOperator(database, operator, ["ACME/*"]);
+      const subscriptionId = await subscribe(database, operator, { kind: "alerts", conditions: ["silent"] });
       for (let tests = 0; tests < 4; tests++)
-        await queueTest(database.pool, { subscriptionId, operator: "anna", kind: "alerts" });
+        await queueTest(database.pool, { subscriptionId, operator, kind: "alerts" });
     }
     await sendAll([1, 2, 3].map(() => senderOn(database, server.url)));
     assert.equal(server.received.length, 12);
     assert.equal(new Set(server.received.map(({ headers }) => headers.get("message-id"))).size, 12);
+  }));
+
+test("slow messages of one operator do not hold up those of others, and tests come last", () =>
+  withoutService(async (database) => {
+    const ended = Promise.withResolvers<void>();
+    const report: ReportSource = async (_pool, { propertyCode }) => {
+      if (propertyCode === "SLOW01") await ended.promise;
+      const link = { text: "Open", address: BASE_URL };
+      return { subject: propertyCode, title: "A report", lead: [], tables: [], link, isAsOf: true };
+    };
+    const queue = async (operator: string, propertyCode: string) => {
+      const input = { kind: "report", clientCode: "ACME", propertyCode, localTime: "00:00" };
+      const subscriptionId = await subscribe(database, operator, input);
+      for (let tests = 0; tests < 4; tests++)
+        await queueTest(database.pool, { subscriptionId, operator, kind: "report" });
+    };
+    await addOperator(database, "anna", ["ACME/*"]);
+    await addOperator(database, "berta", ["ACME/*"]);
+    await queue("anna", "SLOW01");
+    await queue("berta", "LIS01");
+    const [one, other] = [1, 2].map(() => senderOn(database, undefined, report));
+    const slow = one?.sendDue(never);
+    await untilFound(async () => {
+      const { rows } = await database.pool.query(
+        "select from bellhop.subscription_message where attempts > 0",
+      );
+      return rows[0];
+    });
+    assert.equal(await planMessages(database.pool), 2);
+    const subjects = async () =>
+      (
+        await database.pool.query<{ text: string }>(
+          "select subject || ' ' || split_part(occasion, ':', 1) as text from bellhop.subscription_message where state = 'kept' order by settled_at",
+        )
+      ).rows.map(({ text }) => text);
+    while ((await other?.sendDue(never)) !== undefined);
+    assert.deepEqual(await subjects(), ["LIS01 report", ...Array.from({ length: 4 }, () => "LIS01 test")]);
+    ended.resolve();
+    await slow;
+    await sendAll([senderOn(database, undefined, report)]);
+    assert.equal((await subjects()).length, 10);
+  }));
+
+test("planning uses one connection, reads what alerts need, and queues reports also if alerts fail", () =>
+  withoutService(async (database) => {
+    const { pool } = database;
+    await addOperator(database, "anna", ["*/*"]);
+    await pool.query(
+      `insert into bellhop.property (client_code, property_code, bucket, created_by)
+      select 'ACME', code, 0, 'c1' from unnest('{LIS01,PAR01}'::text[]) as code`,
+    );
+    // What cannot be read as figures, of both.
+    await pool.query(
+      `insert into bellhop.property_figures (property_id, bucket, computed_at, due_at, basis, figures)
+      select property_id, 0, now(), now(), '', '{"ranges": {"30": {}}}' from bellhop.property`,
+    );
+    const single = createPool(
+      { connectionString: database.url, connectionTimeoutMillis: 3_000 },
+      silentLog,
+      1,
+    );
+    try {
+      await subscribe(database, "anna", { kind: "alerts", conditions: ["silent", "quarantine"] });
+      assert.equal(await planMessages(single), 0);
+      await subscribe(database, "anna", { kind: "report", ...LISBON, localTime: "00:00" });
+      await subscribe(database, "anna", { kind: "alerts", clientCode: "BETA", conditions: ["variance"] });
+      assert.equal(await planMessages(single), 1);
+      const report = { clientCode: "ACME", propertyCode: "PAR01", kind: "report", localTime: "00:00" };
+      const subscriptionId = await subscribe(database, "anna", report);
+      await subscribe(database, "anna", { kind: "alerts", conditions: ["variance"] });
+      await assert.rejects(planMessages(single), TypeError);
+      assert.equal((await statesOf(database, subscriptionId)).length, 1);
+    } finally {
+      await single.end();
+    }
   }));
 
 test("a refused recipient fails at once, a busy server is tried again, and no password is in the result", () =>
@@ -462,10 +540,10 @@ test("a refused recipient fails at once, a busy server is tried again, and no pa
     const subscriptionId = await subscribe(database, "anna", { kind: "alerts", conditions: ["silent"] });
     await queueTest(database.pool, { subscriptionId, operator: "anna", kind: "alerts" });
     const sender = senderOn(database, url);
-    const [first] = await sender.sendDue(never);
+    const first = await sender.sendDue(never);
     assert.equal(first?.state, "retried");
     await database.pool.query("update bellhop.subscription_message set next_try_at = now()");
-    const [second] = await sender.sendDue(never);
+    const second = await sender.sendDue(never);
     assert.equal(second?.state, "failed");
     for (const { result } of await statesOf(database, subscriptionId)) {
       assert.match(result, /no: /);
@@ -487,7 +565,7 @@ test("a password goes to no server without TLS, also if it hides that it has it"
     await addOperator(database, "anna", ["ACME/*"]);
     const subscriptionId = await subscribe(database, "anna", { kind: "alerts", conditions: ["silent"] });
     await queueTest(database.pool, { subscriptionId, operator: "anna", kind: "alerts" });
-    const [settled] = await senderOn(database, url).sendDue(never);
+    const settled = await senderOn(database, url).sendDue(never);
     assert.equal(settled?.state, "retried");
     assert.match(settled.result, /STARTTLS/);
     assert.deepEqual([asked, server.received.length], [0, 0]);
@@ -503,10 +581,9 @@ test("what keeps a message from being made is in the log; too many records are s
     });
     const sendFailing = async (error: Error) => {
       await queueTest(database.pool, { subscriptionId, operator: "anna", kind: "report" });
-      const [settled] = await senderOn(database, undefined, async () => {
+      return senderOn(database, undefined, async () => {
         throw error;
       }).sendDue(never);
-      return settled;
     };
     const failure = new Error("a bug");
     const failed = await sendFailing(failure);

@@ -1,5 +1,5 @@
 -- The waiting message of alerts of subscription $1 that no node has tried to send, locked; whether there may be another: fewer
--- than $2 wait, and the newest is as many minutes old as there were more than $3 within a day.
+-- than $2 wait, and the newest is as many minutes old as there were more than $3 within a day. No row if it was removed.
 select
   (
     select message_id from bellhop.subscription_message
@@ -15,3 +15,6 @@ select
     from bellhop.subscription_message
     where subscription_id = $1 and created_at > clock_timestamp() - interval '1 day' and occasion like 'alerts:%'
   ) as "hasRoom"
+from bellhop.subscription as subscription
+where subscription.subscription_id = $1
+for key share of subscription

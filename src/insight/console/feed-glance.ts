@@ -1,7 +1,7 @@
-import type pg from "pg";
 import { RESOURCES, type Resource, type ResourceLetter, resourceOf } from "#contract/resource.ts";
 import { isoOfMicroseconds, microsecondsOf } from "../../ingest/log/part-name.ts";
 import { ofBucket, queryEachBucket } from "../../platform/db/dialect.ts";
+import type { Queryable } from "../../platform/db/transaction.ts";
 import type { Property, PropertyCodes } from "../../query/property.ts";
 import { type PropertySettings, settingsOfClients } from "../../settings/property-settings.ts";
 import type { FeedGlance } from "./answers.ts";
@@ -59,10 +59,10 @@ interface ArrivalRow {
 
 /** The newest request of each feed, by property id. */
 export async function newestArrivals(
-  pool: pg.Pool,
+  on: Queryable,
   properties: readonly Property[],
 ): Promise<Map<number, Map<Resource, string>>> {
-  const { rows } = await queryEachBucket<ArrivalRow, Property>(pool, readArrivals, properties, (some) => [
+  const { rows } = await queryEachBucket<ArrivalRow, Property>(on, readArrivals, properties, (some) => [
     some.map(({ bucket }) => bucket),
     some.map(({ propertyId }) => propertyId),
   ]);
@@ -76,14 +76,14 @@ export async function newestArrivals(
 
 /** Feeds and settings of each property, in order; the caller limits how many. */
 export async function readFeedGlances(
-  pool: pg.Pool,
+  on: Queryable,
   properties: readonly GlancedProperty[],
 ): Promise<{ readonly feeds: FeedGlance[]; readonly settings: PropertySettings | undefined }[]> {
-  const { rows: clock } = await pool.query<{ now: Date }>(READ_NOW);
+  const { rows: clock } = await on.query<{ now: Date }>(READ_NOW);
   const nowUs = (clock[0]?.now.getTime() ?? Date.now()) * 1000;
-  const newest = await newestArrivals(pool, properties);
+  const newest = await newestArrivals(on, properties);
   const codes = [...new Set(properties.map(({ clientCode }) => clientCode))];
-  const ofClients = await settingsOfClients(pool, codes);
+  const ofClients = await settingsOfClients(on, codes);
   return properties.map(({ clientCode, propertyCode, propertyId }) => {
     const settings = ofClients.get(clientCode)?.of(propertyCode);
     const arrivals = newest.get(propertyId);

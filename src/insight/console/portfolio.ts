@@ -2,6 +2,7 @@ import type pg from "pg";
 import { digitsOf } from "#contract/currencies.ts";
 import { isWithinKeys, type Scope } from "../../identity/scope.ts";
 import { namedStatement } from "../../platform/db/statement.ts";
+import type { Queryable } from "../../platform/db/transaction.ts";
 import { WorkPauses } from "../../platform/runtime/work-pauses.ts";
 import type { Property, PropertyCodes } from "../../query/property.ts";
 import { amountIn, plus, withDigits } from "../exact-amount.ts";
@@ -341,4 +342,72 @@ export async function answerPortfolio(
       one.localeCompare(other),
     ),
   };
+}
+
+/** What needs attention at a property, as its item of the portfolio. */
+export type WatchedItem = Pick<
+  PortfolioItem,
+  "clientCode" | "propertyCode" | "day" | "feeds" | "quarantined" | "attention" | "variance"
+> & { readonly now: { readonly pickup: { readonly day: { readonly rooms: number } } } | null };
+
+/** Of which properties to read which parts of an item; what is not wanted is empty or null. */
+export interface WatchedScopes {
+  readonly feeds: Scope;
+  readonly quarantine: Scope;
+  readonly figures: Scope;
+}
+
+/** The first $4 properties of the client codes $1, and those with the codes $2 and $3. Plan: an index scan of the unique key for each. */
+const readPropertiesOf = namedStatement(
+  "read-watched-properties",
+  `(
+    select property_id as "propertyId", bucket, client_code as "clientCode", property_code as "propertyCode"
+    from bellhop.property where client_code = any ($1::text[]) order by client_code, property_code limit $4
+  )
+  union all
+  select property.property_id, property.bucket, property.client_code, property.property_code
+  from unnest($2::text[], $3::text[]) as single (client_code, property_code)
+  join bellhop.property as property
+    on property.client_code = single.client_code and property.property_code = single.property_code`,
+);
+/** The figures for $2 nights of the properties $1. Plan: an index scan of the primary key. */
+const readFiguresOf = namedStatement(
+  "read-watched-figures",
+  `select property_id as "propertyId", figures ->> 'day' as day, figures -> 'ranges' -> $2 as range
+  from bellhop.property_figures where property_id = any ($1::integer[])`,
+);
+
+/** What needs attention at the first 5,000 properties of client codes, and at single ones. Uses one connection. */
+export async function readWatched(
+  on: Queryable,
+  { wholly, single }: Scope["parts"],
+  { feeds, quarantine, figures }: WatchedScopes,
+  nights: PortfolioNights,
+): Promise<WatchedItem[]> {
+  const codes = [single.map((one) => one.clientCode), single.map((one) => one.propertyCode)];
+  const { rows } = await on.query<Property & PropertyCodes>({
+    ...readPropertiesOf,
+    values: [wholly, ...codes, PROPERTIES_MAX],
+  });
+  const of = (scope: Scope) =>
+    rows.filter(({ clientCode, propertyCode }) => scope.permits(clientCode, propertyCode));
+  const { rows: kept } = await on.query<Pick<PortfolioRow, "propertyId" | "day" | "range">>({
+    ...readFiguresOf,
+    values: [of(figures).map(({ propertyId }) => propertyId), String(nights)],
+  });
+  const figuresById = new Map(kept.map((one) => [one.propertyId, one]));
+  const quarantined = await countQuarantined(on, of(quarantine));
+  const glanced = of(feeds);
+  const glances = await readFeedGlances(on, glanced);
+  const feedsById = new Map(glanced.map(({ propertyId }, at) => [propertyId, glances[at]?.feeds]));
+  return rows.map(({ propertyId, clientCode, propertyCode }) => {
+    const { day, range } = figuresById.get(propertyId) ?? { day: null, range: null };
+    const parts = { feeds: feedsById.get(propertyId) ?? [], quarantined: quarantined.get(propertyId) ?? 0 };
+    return {
+      ...{ clientCode, propertyCode, day, ...parts },
+      attention: attentionOf(range, parts.feeds, parts.quarantined),
+      variance: range?.variance ?? null,
+      now: range && { pickup: { day: { rooms: range.pickup.day.rooms } } },
+    };
+  });
 }

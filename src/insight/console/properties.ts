@@ -4,6 +4,7 @@ import { isWithinKeys, type Scope } from "../../identity/scope.ts";
 import { isoOfMicroseconds, microsecondsOf } from "../../ingest/log/part-name.ts";
 import { ofBucket, queryEachBucket } from "../../platform/db/dialect.ts";
 import { namedStatement } from "../../platform/db/statement.ts";
+import type { Queryable } from "../../platform/db/transaction.ts";
 import type { Property } from "../../query/property.ts";
 import type { Calendar, CalendarNight } from "./answers.ts";
 
@@ -99,11 +100,11 @@ const COUNTED_MAX = 1_000;
 
 /** Number of quarantined records per property id. */
 export async function countQuarantined(
-  pool: pg.Pool,
+  on: Queryable,
   properties: readonly Property[],
 ): Promise<Map<number, number>> {
   const { rows } = await queryEachBucket<{ propertyId: number; records: number }, Property>(
-    pool,
+    on,
     countEach,
     properties,
     (some) => [some.map(({ bucket }) => bucket), some.map(({ propertyId }) => propertyId), COUNTED_MAX],
