@@ -50,6 +50,9 @@ const RECORDS_MAX = 10_000;
 const BYTES_MAX = 8 * 1_048_576;
 /** Larger records are evaluated by outcome only, because parsing would block the event loop. */
 const PARSED_BYTES_MAX = 262_144;
+/** About what a value takes in memory beside its text; and what all parsed records may take. Those beyond are evaluated by outcome only. */
+const VALUE_BYTES = 64;
+const MEMORY_BYTES_MAX = 128 * 1_048_576;
 
 /** The time span of the evidence, inclusive. */
 export interface EvidenceSpan {
@@ -76,15 +79,19 @@ async function readEvidence(
     within?.permits(clientCode, propertyCode) !== false;
   const records: SeenRecord[] = [];
   let bytes = 0;
+  let memory = 0;
   let isAll = isWhole;
   // Newest first, so that the oldest are omitted; then in order of receipt.
   for (const request of requests.toReversed()) {
-    if (records.length + request.counts.records > RECORDS_MAX || bytes > BYTES_MAX) {
+    const isFull = bytes > BYTES_MAX || memory > MEMORY_BYTES_MAX;
+    if (isFull || records.length + request.counts.records > RECORDS_MAX) {
       isAll = false;
       break;
     }
-    const seen = await recordsOf(pool, clientId, request);
+    const seen = await recordsOf(pool, clientId, request, MEMORY_BYTES_MAX - memory);
     bytes += seen.bytes;
+    memory += seen.memory;
+    if (memory > MEMORY_BYTES_MAX) isAll = false;
     records.push(...seen.records.filter(isWithin).toReversed());
   }
   const own = Map.groupBy(records, ({ requestId }) => requestId);
@@ -166,20 +173,32 @@ async function reportedOf(pool: pg.Pool, clientId: string, request: RequestSumma
   return reported;
 }
 
-async function recordsOf(pool: pg.Pool, clientId: string, request: RequestSummary) {
+/** About what a parsed record takes in memory, by what separates values, also within texts. */
+function memoryOf(sent: Buffer): number {
+  let values = 1;
+  for (const byte of sent) if (byte === COMMA || byte === OPEN_OBJECT || byte === OPEN_ARRAY) values += 1;
+  return sent.length + VALUE_BYTES * values;
+}
+
+async function recordsOf(pool: pg.Pool, clientId: string, request: RequestSummary, memoryMax: number) {
   const { requestId } = request;
   const places = await findRecordsOf(pool, clientId, requestId, "all");
   const reported = await reportedOf(pool, clientId, request);
   const records: SeenRecord[] = [];
   let bytes = 0;
+  let memory = 0;
   const pointers = places.map(({ bucket, index }) => ({ bucket, index, requestId }));
   for await (const sent of loadRecordsWithPauses(pool, pointers)) {
     const place = places[records.length] as RecordOfRequest;
     bytes += sent.length;
-    records.push(seenRecord(request, place, reported.get(place.index), sent));
+    if (sent.length <= PARSED_BYTES_MAX) memory += memoryOf(sent);
+    const isParsed = sent.length <= PARSED_BYTES_MAX && memory <= memoryMax;
+    records.push(seenRecord(request, place, reported.get(place.index), sent, isParsed));
   }
-  return { records, bytes };
+  return { records, bytes, memory };
 }
+
+const [COMMA, OPEN_OBJECT, OPEN_ARRAY] = [0x2c, 0x7b, 0x5b];
 
 const NAMES: Readonly<Record<Resource, { readonly key: string; readonly sourceTime: string }>> = {
   inventories: { key: "occupancyDate", sourceTime: "createDateTime" },
@@ -192,8 +211,9 @@ function seenRecord(
   { index, outcome }: RecordOfRequest,
   reported: ReportedRecord | undefined,
   sent: Buffer,
+  isParsed: boolean,
 ): SeenRecord {
-  const parsed: unknown = sent.length > PARSED_BYTES_MAX ? null : JSON.parse(sent.toString("utf8"));
+  const parsed: unknown = isParsed ? JSON.parse(sent.toString("utf8")) : null;
   const fields = (typeof parsed === "object" && parsed !== null ? parsed : {}) as Record<string, unknown>;
   const sourceTime = textOf(fields, NAMES[resource].sourceTime) ?? "";
   return {

@@ -28,6 +28,8 @@ export interface Step {
 }
 
 const REQUESTS_MAX = 20;
+/** A reason may have names and texts of records. */
+const REASON_CHARACTERS_MAX = 1_000;
 
 export function right(reason: string, ...requestIds: readonly string[]): Finding {
   return { result: "pass", reason, requestIds };
@@ -48,7 +50,11 @@ export function judge(step: Step, evidence: Evidence): Finding {
   const shown = faults[0] ?? found.findLast(({ result }) => result === "pass") ?? found.at(-1);
   const { result, reason, requestIds } = shown as Finding;
   const more = faults.length > 1 ? ` And ${faults.length - 1} more like it.` : "";
-  return { result, reason: reason + more, requestIds: [...new Set(requestIds)].slice(0, REQUESTS_MAX) };
+  const text =
+    reason.length > REASON_CHARACTERS_MAX
+      ? `${reason.slice(0, REASON_CHARACTERS_MAX).toWellFormed()}…`
+      : reason;
+  return { result, reason: text + more, requestIds: [...new Set(requestIds)].slice(0, REQUESTS_MAX) };
 }
 
 export interface SeenRequest {

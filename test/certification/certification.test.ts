@@ -408,3 +408,13 @@ test("a cold start that was closed as a backfill, with nothing missing, is one, 
     new RegExp(`${backfillId} is closed and complete: 90 dates and 10 reservations`),
   );
 });
+
+test("records of many small values are parsed up to a bound of memory", async () => {
+  const { client: as } = await certifiedClient(service, "OPEN");
+  const empty = Array.from({ length: 80_000 }, () => ({}));
+  const sent = Array.from({ length: 14 }, (_, at) => stay(`many${at}`, "2026-01-01T00:00:00Z", { empty }));
+  const { status, text } = await service.post("reservations", sent, { as });
+  assert.equal(status, 202, text);
+  const report = await standingOf(service, as);
+  assert.equal(report.evidence.isWhole, false);
+});

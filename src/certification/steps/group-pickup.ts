@@ -65,7 +65,7 @@ function bookedIn(picked: readonly Picked[]): (roomType: string, night: string) 
 function findingOfGroupPickup(record: SeenRecord, picked: readonly Picked[]): Finding[] {
   if (picked.length === 0) return [];
   const { key, fields, receivedAt } = record;
-  const requests = [...picked.map((one) => one.record.requestId), record.requestId];
+  const requests = [...new Set(picked.map((one) => one.record.requestId)), record.requestId];
   const blocks = listOf(fields, "groupBlocks").slice(0, BLOCKS_MAX);
   const bookedOn = bookedIn(picked.slice(0, STAYS_MAX));
   const counted = blocks.map((block) => {

@@ -28,7 +28,9 @@ const NULLABLE: ReadonlySet<string> = new Set(
 );
 /** Such as `129.90000000000001`: the rounding error of binary fractions. */
 const LEFT_BY_BINARY = /^-?\d+\.\d{9,}$/;
-const MONEY = /(?:Value|Rate|Revenue|Price|rate|ticketPrice)$/;
+const MONEY = /(?:Value|Rate|Revenue|Price|rate)$/;
+/** Of an amount that is shown. */
+const CHARACTERS_SHOWN = 40;
 const NULL_VALUE = /"(\w+)":null/g;
 const NUMBER_AS_TEXT = /"(\w+)":"-?\d/g;
 const MONEY_AS_TEXT = /^(?:rateValue|grossRateValue|grossTotalRevenue|net\w+)$|[tT]icketPrice$/;
@@ -46,22 +48,23 @@ function hasMoneyAsText(fields: Readonly<Record<string, unknown>>): boolean {
   return members.some(([, name = ""]) => MONEY_AS_TEXT.test(name));
 }
 
-/** The JSON pointer of a money value with a binary rounding error. */
-function binaryFraction(value: unknown, pointer: string): string | undefined {
+/** A money value with a binary rounding error, and its JSON pointer. Each name is read once, as pointers together may be far longer. */
+function binaryFraction(value: unknown, name: string): { amount: string; pointer: string } | undefined {
   if (typeof value === "object" && value !== null) {
-    for (const [name, item] of Object.entries(value)) {
-      const found = binaryFraction(item, `${pointer}/${name}`);
-      if (found !== undefined) return found;
+    for (const [own, item] of Object.entries(value)) {
+      const found = binaryFraction(item, own);
+      if (found !== undefined) return { ...found, pointer: `/${name}${found.pointer}` };
     }
     return undefined;
   }
-  const isMoney = MONEY.test(pointer) && (typeof value === "string" || typeof value === "number");
-  return isMoney && LEFT_BY_BINARY.test(String(value)) ? `${value} at ${pointer}` : undefined;
+  const isMoney = (typeof value === "string" || typeof value === "number") && MONEY.test(name);
+  if (!isMoney || !LEFT_BY_BINARY.test(String(value))) return undefined;
+  return { amount: String(value).slice(0, CHARACTERS_SHOWN), pointer: `/${name}` };
 }
 
 function fractionOf({ key, index, requestId, fields }: SeenRecord): Finding[] {
-  const found = binaryFraction(fields, `/${index}`);
-  const reason = `${key} has ${found}: an amount that was converted to binary floating point. Send decimals as exact strings.`;
+  const found = binaryFraction(fields, String(index));
+  const reason = `${key} has ${found?.amount} at ${found?.pointer}: an amount that was converted to binary floating point. Send decimals as exact strings.`;
   return found === undefined ? [] : [wrong(reason, requestId)];
 }
 
