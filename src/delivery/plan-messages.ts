@@ -63,13 +63,15 @@ async function planReports(pool: pg.Pool, reports: readonly Subscription[], now:
   if (reports.length === 0) return 0;
   const codes = [...new Set(reports.map(({ clientCode }) => clientCode ?? ""))];
   const settings = await settingsOfClients(pool, codes);
-  const due = reports.flatMap(({ subscriptionId, clientCode, propertyCode, localTime, activeFrom }) => {
+  const pauses = new WorkPauses();
+  const due: object[] = [];
+  for (const { subscriptionId, clientCode, propertyCode, localTime, activeFrom } of reports) {
+    if (pauses.isDue) await pauses.pause();
     const timeZone = settings.get(clientCode ?? "")?.of(propertyCode).timeZone ?? "UTC";
     const { date, at } = lastDue(now, localTime ?? "", timeZone);
-    return at > activeFrom
-      ? [{ message_id: randomUUID(), subscription_id: subscriptionId, occasion: `report:${date}` }]
-      : [];
-  });
+    if (at <= activeFrom) continue;
+    due.push({ message_id: randomUUID(), subscription_id: subscriptionId, occasion: `report:${date}` });
+  }
   if (due.length === 0) return 0;
   return (await pool.query({ ...QUEUE, values: [JSON.stringify(due)] })).rowCount ?? 0;
 }

@@ -9,6 +9,7 @@ import { type Queryable, withTransaction } from "../platform/db/transaction.ts";
 import { ConflictError, NotFoundError } from "../platform/errors/operator-error.ts";
 import { isUuid } from "../platform/http/position.ts";
 import { countText } from "../platform/runtime/amounts.ts";
+import { WorkPauses } from "../platform/runtime/work-pauses.ts";
 import { settingsOfClients } from "../settings/property-settings.ts";
 import type { AlertCondition, ListedSubscription, MessageItem, SubscriptionItem } from "./console-answers.ts";
 import { isLocalTime, nextDue } from "./schedule.ts";
@@ -131,14 +132,19 @@ export async function withDueTimes(
     ...new Set(subscriptions.flatMap((one) => (one.kind === "report" ? [one.clientCode ?? ""] : []))),
   ];
   const settings = await settingsOfClients(on, codes);
-  return subscriptions.map(({ grants: _grants, activeFrom: _from, ...one }) => {
+  const pauses = new WorkPauses();
+  const listed: Listed[] = [];
+  for (const { grants: _grants, activeFrom: _from, ...one } of subscriptions) {
+    if (pauses.isDue) await pauses.pause();
     const timeZone =
       one.kind === "report"
         ? (settings.get(one.clientCode ?? "")?.of(one.propertyCode).timeZone ?? null)
         : null;
     const isDue = timeZone !== null && one.pausedAt === null && !one.isOperatorDisabled;
-    return { ...one, timeZone, nextAt: isDue ? nextDue(now, one.localTime ?? "", timeZone).at : null };
-  });
+    const nextAt = isDue ? nextDue(now, one.localTime ?? "", timeZone).at : null;
+    listed.push({ ...one, timeZone, nextAt });
+  }
+  return listed;
 }
 
 /** What to subscribe to, as typed. */

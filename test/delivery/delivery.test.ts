@@ -15,6 +15,7 @@ import {
   queueTest,
   resumeSubscription,
   type SubscriptionInput,
+  withDueTimes,
 } from "../../src/delivery/subscription.ts";
 import { refreshFigures } from "../../src/insight/property-figures.ts";
 import { QuestionTooLarge } from "../../src/insight/question.ts";
@@ -22,6 +23,7 @@ import { createPool } from "../../src/platform/db/connection.ts";
 import { createLogger } from "../../src/platform/telemetry/log.ts";
 import { setSetting } from "../../src/settings/change-setting.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
+import { longestTurn } from "../support/longest-turn.ts";
 import { type MailServer, type ReceivedMail, startMailServer } from "../support/mail-server.ts";
 import { apply, inventory, reservation } from "../support/read-fixture.ts";
 import { startTestService, type TestService } from "../support/service.ts";
@@ -655,6 +657,15 @@ test("a mail server is verified without a message; one that does not answer is s
   const other = createMailTransport({ url: server.url, from: FROM });
   await assert.rejects(other.verify(), (error) => error instanceof MailNotSent && !error.isPermanent);
   other.close();
+});
+
+test("due times of two thousand reports are written in short turns", async () => {
+  await addOperator(service, "nora", ["ACME/*"]);
+  const subscriptionId = await subscribe(service, "nora", { kind: "report", ...LISBON, localTime: "07:00" });
+  const found = await findSubscription(service.pool, subscriptionId);
+  const many = Array.from({ length: 2_000 }, () => found);
+  const turn = await longestTurn(() => withDueTimes(service.pool, many, new Date()));
+  assert.ok(turn < 50, `${turn} ms`);
 });
 
 test("a subscription that makes no sense is refused, and an operator has at most 20", () =>
