@@ -244,7 +244,7 @@ async function withKeys(
   const keys = new Map<FailedRow | undefined, string | null>();
   for await (const bytes of loadRecordsWithPauses(client, pointers)) {
     countRead(1, bytes.length);
-    keys.set(rejected[keys.size], identityOf(resource, bytes).key);
+    keys.set(rejected[keys.size], (await identityOf(resource, bytes)).key);
   }
   return rows.map((row) => ({ ...row, key: row.key ?? keys.get(row) ?? null }));
 }

@@ -14,6 +14,7 @@ import type { RecordNotice } from "./console/answers.ts";
 import { loadRecordsWithPauses } from "./load-records.ts";
 import { keyNameOf } from "./openapi/read-parameters.ts";
 import { OUTCOME_MESSAGES, type Outcome, outcomeName } from "./outcome.ts";
+import { textsOfRecord } from "./record-texts.ts";
 
 /**
  * Locations and outcome letters of the records of one request; rejected and detailed are indexes in the batch. Plan: index scan of
@@ -87,8 +88,8 @@ export const REQUEST_RECORDS_POSITION: PositionShape = [isIndex];
 
 /** Page size: reading some of a part's details parses all of them (bounded by `warningsListedMax` and VIOLATIONS_KEPT_OF_BATCH). */
 const RECORDS_AT_ONCE = 1_000;
-/** Larger records are not parsed for their key, which would block the event loop. */
-const PARSED_BYTES_MAX = 1_048_576;
+/** Longer texts are no codes or keys. */
+const TEXT_CHARACTERS_MAX = 256;
 
 interface DetailRow {
   readonly index: number;
@@ -101,20 +102,22 @@ interface DetailRow {
   readonly resolvedAt: Date | null;
 }
 
+/** The codes and key of a record. */
+interface Identity {
+  readonly clientCode: string | null;
+  readonly propertyCode: string | null;
+  readonly key: string | null;
+}
+
 /** The codes and key of a record, if it contains them: a rejected record may be any JSON. */
-export function identityOf(resource: Resource, bytes: Buffer) {
-  const isRead = bytes.length > 0 && bytes.length <= PARSED_BYTES_MAX;
-  const parsed: unknown = isRead ? JSON.parse(bytes.toString("utf8")) : null;
-  const fields = (typeof parsed === "object" && parsed !== null ? parsed : {}) as Record<string, unknown>;
-  const textOf = (name: string): string | null => {
-    const value = fields[name];
-    return typeof value === "string" && value.length <= 256 ? value : null;
+export async function identityOf(resource: Resource, bytes: Buffer): Promise<Identity> {
+  const keyName = keyNameOf(resource);
+  const texts = await textsOfRecord(bytes, ["clientCode", "propertyCode", keyName]);
+  const textOf = (name: string) => {
+    const text = texts[name];
+    return text !== undefined && text.length <= TEXT_CHARACTERS_MAX ? text : null;
   };
-  return {
-    clientCode: textOf("clientCode"),
-    propertyCode: textOf("propertyCode"),
-    key: textOf(keyNameOf(resource)),
-  };
+  return { clientCode: textOf("clientCode"), propertyCode: textOf("propertyCode"), key: textOf(keyName) };
 }
 
 /** For a quarantined record that was resolved, its final outcome. */
@@ -123,11 +126,7 @@ function outcomeOf(record: RecordOfRequest, detail: DetailRow | undefined): Outc
 }
 
 /** One record of the answer as JSON. Pointers are relative to the batch as sent. */
-function itemOf(
-  record: RecordOfRequest,
-  identity: ReturnType<typeof identityOf>,
-  detail: DetailRow | undefined,
-): Buffer {
+function itemOf(record: RecordOfRequest, identity: Identity, detail: DetailRow | undefined): Buffer {
   const { index } = record;
   const outcome = outcomeOf(record, detail);
   const { code, message, violations, violationTotal, resolvedAt } = detail ?? {};
@@ -186,7 +185,7 @@ async function* itemsOf(
     at += 1;
     const detail = details.get(record.index);
     if (wanted !== undefined && outcomeOf(record, detail) !== wanted) continue;
-    const identity = identityOf(resource, bytes);
+    const identity = await identityOf(resource, bytes);
     if (within?.permits(identity.clientCode ?? "", identity.propertyCode ?? "") === false) continue;
     yield itemOf(record, identity, detail);
   }

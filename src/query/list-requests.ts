@@ -8,6 +8,7 @@ import { scanPage } from "./bounded-scan.ts";
 import { findRecordsOf, listRequestRecords, type PropertyTest } from "./list-request-records.ts";
 import { loadPart } from "./load-records.ts";
 import { OUTCOMES, type Outcome } from "./outcome.ts";
+import { textsOfRecord } from "./record-texts.ts";
 import {
   type FoundRequest,
   type RequestCounts,
@@ -33,7 +34,7 @@ async function* codesIn(
   requestId: string,
   bucket: number,
   budget: SearchBudget,
-): AsyncGenerator<{ readonly clientCode?: unknown; readonly propertyCode?: unknown }, void> {
+): AsyncGenerator<{ readonly clientCode?: string; readonly propertyCode?: string }, void> {
   let sinceTurn = 0;
   for await (const bytes of loadPart(pool, bucket, requestId)) {
     budget.left -= bytes.length;
@@ -43,8 +44,7 @@ async function* codesIn(
       await new Promise((resume) => setImmediate(resume));
     }
     // Accepted records have each code once, as a string; rejected ones may be any JSON.
-    const record: unknown = JSON.parse(bytes.toString("utf8"));
-    yield typeof record === "object" && record !== null ? record : {};
+    yield await textsOfRecord(bytes, ["clientCode", "propertyCode"]);
   }
 }
 
@@ -79,7 +79,7 @@ export async function confineRequest(
   let records = 0;
   for (const bucket of new Set(all.map((record) => record.bucket)))
     for await (const { clientCode, propertyCode } of codesIn(pool, requestId, bucket, budget))
-      if (typeof clientCode === "string" && typeof propertyCode === "string")
+      if (clientCode !== undefined && propertyCode !== undefined)
         records += within.permits(clientCode, propertyCode) ? 1 : 0;
   if (records === 0) return undefined;
   if (records === summary.counts.records) return found;

@@ -4,6 +4,8 @@ import { readFailedRecords } from "../../src/backfill/gaps.ts";
 import { UP_TO_NOW } from "../../src/backfill/tally.ts";
 import { bucketOf } from "../../src/ingest/log/part-name.ts";
 import { listRequestRecords } from "../../src/query/list-request-records.ts";
+import { listRequests } from "../../src/query/list-requests.ts";
+import { textsOfRecord } from "../../src/query/record-texts.ts";
 import { open } from "../support/backfill-fixture.ts";
 import { longestTurn } from "../support/longest-turn.ts";
 import { apply, reservation } from "../support/read-fixture.ts";
@@ -59,4 +61,47 @@ test("the failed records of a backfill are listed in turns, whatever their lengt
   });
   assert.equal(failed.length, RECORDS);
   assert.ok(longest < TURN_MS_MAX, `${longest} ms`);
+});
+
+test("a record of megabytes is searched for its codes in turns", async () => {
+  // Parsing an object takes the longest if no two have the same names.
+  const unknown = Object.fromEntries(
+    Array.from({ length: 120_000 }, (_, at) => [`a${at}`, { [`b${at}`]: 0 }]),
+  );
+  const own = { propertyCode: "LONG", unknown };
+  const long = await apply(service, "reservations", [reservation("L", SENT_AT, own)]);
+  const codes = { clientCode: "ACME", propertyCode: "LONG" };
+  const filter = {
+    ...{ resource: undefined, outcome: undefined, from: undefined, to: undefined },
+    property: { ...codes, bucket: bucketOf("ACME", "LONG") },
+  };
+  const found: string[] = [];
+  const longest = await longestTurn(async () => {
+    for await (const item of listRequests(service.pool, service.client.clientId, filter, null, 10))
+      found.push(JSON.parse(item.toString()).requestId);
+  });
+  assert.deepEqual(found, [long]);
+  assert.ok(longest < TURN_MS_MAX, `${longest} ms`);
+});
+
+test("texts of a long record are those that parsing it finds", async () => {
+  const rest = `"rest": [${'[{}, "clientCode"], '.repeat(20_000)}{"propertyCode": "no", "a": ","}]`;
+  const texts = async (json: string) => textsOfRecord(Buffer.from(json), ["clientCode", "propertyCode"]);
+  const cases: readonly [json: string, found: object][] = [
+    [`{"clientCode": "A", ${rest}, "propertyCode": "B"}`, { clientCode: "A", propertyCode: "B" }],
+    [`{${rest}, "client\\u0043ode": "\\"é\\\\", "propertyCode": ["no"]}`, { clientCode: '"é\\' }],
+    [`{"a": "clientCode", ${rest}, "b": {"clientCode": "no"}}`, {}],
+    [
+      `{"clientCode": "no", ${rest}, "clientCode": null, "propertyCode": "no", "propertyCode": "B"}`,
+      { propertyCode: "B" },
+    ],
+    [`["clientCode", "no", {${rest}}]`, {}],
+    [JSON.stringify("clientCode:".repeat(20_000)), {}],
+  ];
+  for (const [json, found] of cases) {
+    assert.deepEqual(await texts(json), found, json.slice(0, 60));
+    const { clientCode, propertyCode } = JSON.parse(json);
+    const all = Object.entries({ clientCode, propertyCode }).filter(([, text]) => typeof text === "string");
+    assert.deepEqual(found, Object.fromEntries(all));
+  }
 });

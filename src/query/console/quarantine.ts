@@ -1,7 +1,8 @@
 import type { FastifyInstance } from "fastify";
 import type pg from "pg";
-import { readRecord } from "#contract/read-record.ts";
-import { letterOf, RESOURCES } from "#contract/resource.ts";
+import { microsecondTimestamp } from "#contract/calendar.ts";
+import { NOTED, SOUGHT } from "#contract/record-plan.ts";
+import { letterOf, RESOURCES, type Resource } from "#contract/resource.ts";
 import type { ConsoleParts } from "../../console/console-parts.ts";
 import { addChange, addQuestion, type Form, pagingOf } from "../../console/console-routes.ts";
 import type { OperatorSession } from "../../identity/operator-sessions.ts";
@@ -29,6 +30,7 @@ import {
   type QuarantineFilter,
   quarantineValues,
 } from "../quarantine.ts";
+import { textsOfRecord } from "../record-texts.ts";
 import type {
   QuarantineAnswer,
   QuarantineGroup,
@@ -101,6 +103,12 @@ async function requireQuarantined(
   throw new ConsoleError("bellhop.console.NotFound", { message: "No such record was ever quarantined." });
 }
 
+/** The source time of a record, which may have tens of megabytes. */
+async function sourceTimeOf(resource: Resource, record: Buffer): Promise<string> {
+  const name = NOTED[resource].sought?.[SOUGHT.sourceTime] ?? "";
+  return microsecondTimestamp((await textsOfRecord(record, [name]))[name] ?? "");
+}
+
 /** Compares the record with the current version, as a preview of its release. */
 async function previewRelease(
   pool: pg.Pool,
@@ -110,12 +118,12 @@ async function previewRelease(
   if (clientCode === null || propertyCode === null || isNoLongerKept(record)) return null;
   const property = await findProperty(pool, clientCode, propertyCode);
   if (property === undefined) return null;
-  const { sourceTime } = readRecord(resource, record);
+  const sourceTime = await sourceTimeOf(resource, record);
   const filter = { ...ANY_RECORD, resource: letterOf(resource), key };
   for await (const [current] of listRecords(pool, property, filter, null, 1)) {
     if (current === undefined) continue;
     const compared = compareRecords(current, record);
-    const currentSourceTime = readRecord(resource, current).sourceTime;
+    const currentSourceTime = await sourceTimeOf(resource, current);
     return {
       sourceTime,
       currentSourceTime,
