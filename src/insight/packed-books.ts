@@ -275,6 +275,12 @@ const readChangesBesideOf = composeVariants(
 const NIGHTS_MIN = 45;
 /** Maximum cells times nights: 36 MB of sums. The database sums larger windows. */
 const SUMS_MAX = 500_000;
+/** Dimensions that a thread reads: a hotel of ten years has some ten thousand, and a sender may choose a rate code for each night. */
+export const DIMENSIONS_MAX = 100_000;
+/** Bytes of segments that a thread reads: 600,000 entries, six times those of a hotel's two years. */
+export const SEGMENTS_BYTES_MAX = 32 * 1_048_576;
+/** Bytes of segments between turns of the event loop: some milliseconds, and more than most windows have. */
+const TURN_BYTES = 50_000 * ENTRY_BYTES;
 
 interface CellRow extends CellDimensions, Omit<BooksPlace, "night"> {}
 
@@ -288,7 +294,7 @@ const nameOf = ({ unit, currency, cause }: CellRow | ChangeRow): string =>
 
 /**
  * The rows of a window as `read-on-the-books.sql` returns them, from the property's segments and unpacked entries. Undefined if nothing is
- * packed, the window is short, or a sum might not be exact.
+ * packed, the window is short or has too much for a thread, or a sum might not be exact.
  */
 export async function readPackedBooks(
   client: pg.ClientBase,
@@ -309,11 +315,11 @@ export async function readPackedBooks(
   const { deducting, off } = statuses.reservations;
   const { rows: cells } = await client.query<CellRow>({
     ...(await readCellsOf(client, by, clock)),
-    values: [...place, deducting, off, statuses.groups.deducting, settings.currency],
+    values: [...place, deducting, off, statuses.groups.deducting, settings.currency, DIMENSIONS_MAX],
   });
-  if (cells.length * nights > SUMS_MAX) return undefined;
+  if (cells.length === 0 || cells.length * nights > SUMS_MAX) return undefined;
   const changes = new NightChanges(cells.length, packedDay(window.first), nights);
-  await addSegments(client, question, window, cells, changes);
+  if (!(await addSegments(client, question, window, cells, changes))) return undefined;
   const masters = await readGroupHierarchy(client, property, window, pointInTimeOf(question), settings);
   const statement = await readChangesBesideOf(client, by, clock);
   const beside = await sumEntries<ChangeRow>(client, statement, [
@@ -330,33 +336,47 @@ export async function readPackedBooks(
     [...masters.values()],
   ]);
   const cellOf = new Map(cells.map((cell, at) => [nameOf(cell), at]));
-  for (const change of beside)
-    if (!addChange(changes, cellOf.get(nameOf(change)) as number, change)) return undefined;
+  for await (const some of new WorkPauses().inParts(beside))
+    for (const change of some)
+      if (!addChange(changes, cellOf.get(nameOf(change)) as number, change)) return undefined;
   if (!changes.areExact) return undefined;
   return rowsOf(cells, changes, window, start === null ? null : placeOf(start), limit);
 }
 
-/** Segments that may contain the nights $3 to $4. Plan: an index scan of the primary key. */
+/** Segments that may contain the nights $3 to $4; null if they have more than $5 bytes. Plan: an index scan of the primary key. */
 const readSegments = namedStatement(
   "read-segments",
-  `select packed
+  `select case when sum(octet_length(packed)) over () <= $5 then packed end
   from bellhop_state.ledger_segment
   where bucket = $1 and property_id = $2 and quarter between date_trunc('quarter', $3::date - interval '30 days')::date and $4`,
 );
 
+/** Returns false, and adds nothing, if there is too much. */
 async function addSegments(
   client: pg.ClientBase,
   { property, clock, asOf }: StayQuestion,
   window: NightWindow,
   cells: readonly CellRow[],
   changes: NightChanges,
-): Promise<void> {
+): Promise<boolean> {
   const upTo = asOf === null ? Number.POSITIVE_INFINITY : packedInstant(asOf);
   const cellsOf = new DimensionCells(cells);
   const { bucket, propertyId } = property;
-  const segments = await readByteRows(client, readSegments, [bucket, propertyId, window.first, window.last]);
-  for (const [pack] of segments.rows) changes.addPack(pack as Buffer, TIME_AT[clock], upTo, cellsOf);
+  const values = [bucket, propertyId, window.first, window.last, SEGMENTS_BYTES_MAX];
+  const segments = await readByteRows(client, readSegments, values);
+  const packs = segments.rows.flatMap(([pack]) => pack ?? []);
+  let bytes = 0;
+  for (const pack of packs)
+    for (let at = 0; at < pack.length; at += TURN_BYTES) {
+      const some = pack.subarray(at, at + TURN_BYTES);
+      changes.addPack(some, TIME_AT[clock], upTo, cellsOf);
+      bytes += some.length;
+      if (bytes < TURN_BYTES) continue;
+      bytes = 0;
+      await new Promise((resume) => setImmediate(resume));
+    }
   segments.free();
+  return packs.length === segments.rows.length;
 }
 
 /** Adds an unpacked change; false if it cannot be added exactly. */

@@ -4,7 +4,9 @@ import pg from "pg";
 import { deleteSegments, lockSegments } from "../../src/apply/ledger/write-ledger.ts";
 import { openStateSession } from "../../src/apply/state/look-up.ts";
 import { LedgerPacker, packUpTo } from "../../src/insight/pack-ledger.ts";
-import { BY, CLOCKS } from "../../src/insight/question.ts";
+import { DIMENSIONS_MAX, readPackedBooks, SEGMENTS_BYTES_MAX } from "../../src/insight/packed-books.ts";
+import { onQueryContext } from "../../src/insight/query-context.ts";
+import { BY, CLOCKS, type StayQuestion } from "../../src/insight/question.ts";
 import { withTransaction } from "../../src/platform/db/transaction.ts";
 import {
   addProperty,
@@ -299,4 +301,40 @@ test("a stopping packer does not finish its work", async () => {
     await packing;
   });
   assert.equal((await segmentsOf(place)).progress, 0);
+});
+
+test("dimensions and segments that are too many for a thread are left to the database", async () => {
+  const place = await addProperty(service, "LARGE");
+  await writeNights(service.pool, place, randomVersions(SeededRandom.stream(SEED, 800), 20));
+  await new LedgerPacker(service.pool, unexpected).pack();
+  const window = { first: dateOfDay(FIRST_NIGHT - 60), last: dateOfDay(FIRST_NIGHT + DAYS) };
+  const question: StayQuestion = {
+    ...{ clientCode: "ACME", propertyCode: "LARGE", property: place, from: window.first, to: window.last },
+    ...{ by: "none", clock: "source", asOf: null },
+  };
+  const isRead = async () => {
+    const { answer } = await onQueryContext(service.pool, question, (client, queryContext) =>
+      readPackedBooks(client, question, queryContext, window, null, 1_000),
+    );
+    return answer !== undefined;
+  };
+  assert.ok(await isRead());
+  const { bucket, propertyId } = place;
+  await service.pool.query(
+    `insert into bellhop_state.night_dimension (bucket, property_id, dimension, status, rate_code)
+    select $1, $2, number, 'Reserved', 'R' || number from generate_series(1, $3::integer) as number`,
+    [bucket, propertyId, DIMENSIONS_MAX],
+  );
+  assert.ok(!(await isRead()));
+  await service.pool.query(
+    "delete from bellhop_state.night_dimension where bucket = $1 and property_id = $2 and dimension between 1 and $3",
+    [bucket, propertyId, DIMENSIONS_MAX],
+  );
+  assert.ok(await isRead());
+  await service.pool.query(
+    `insert into bellhop_state.ledger_segment (bucket, property_id, quarter, received_up_to, entries, packed)
+    select $1, $2, date_trunc('quarter', $3::date), '2000-01-01Z', 0, convert_to(repeat('0', $4::integer), 'UTF8')`,
+    [bucket, propertyId, window.last, SEGMENTS_BYTES_MAX],
+  );
+  assert.ok(!(await isRead()));
 });
