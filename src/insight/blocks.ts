@@ -92,8 +92,9 @@ export async function readGroupBlocks(
   const holdsOf = ({ status }: Pick<GroupMaster, "status">) => statuses.deducts("groups", status);
   const found = await on.query<MasterRow>({ ...readMasters, values: [...values, groups] });
   const masters = new Map<string, GroupMaster>();
-  for (const row of found.rows)
-    masters.set(row.group, { ...row, holds: holdsOf(row), cutoffDate: cutoffOf(row) });
+  for await (const some of new WorkPauses().inParts(found.rows))
+    for (const row of some)
+      masters.set(row.group, { ...row, holds: holdsOf(row), cutoffDate: cutoffOf(row) });
   const withCutoff = [...masters.values()].filter(({ cutoffDate }) => cutoffDate !== null);
   const rows = await sumEntries<SentNight>(on, readNights, [
     ...values,
@@ -104,7 +105,7 @@ export async function readGroupBlocks(
     ROWS_MAX + 1,
   ]);
   const known = await asReported(on, property, at, requireFewRows(rows, { first, last }));
-  return { masters, nights: await withUnpicked(known, holdsOf, hierarchyOf(masters, settings)) };
+  return { masters, nights: await withUnpicked(known, holdsOf, await hierarchyOf(masters, settings)) };
 }
 
 /**
@@ -147,12 +148,12 @@ async function asReported(
   });
 }
 
-function hierarchyOf(
+async function hierarchyOf(
   masters: ReadonlyMap<string, GroupMaster>,
   { groupHierarchy }: Pick<PropertySettings, "groupHierarchy">,
-): ReadonlyMap<string, string> {
+): Promise<ReadonlyMap<string, string>> {
   if (groupHierarchy === "separate") return new Map();
-  return mastersOf(
+  return await mastersOf(
     [...masters.values()].map(({ group, masterGroup }) => ({ subgroup: group, master: masterGroup })),
   );
 }

@@ -1,5 +1,6 @@
 import { readStatement } from "../platform/db/statement.ts";
 import type { Queryable } from "../platform/db/transaction.ts";
+import { WorkPauses } from "../platform/runtime/work-pauses.ts";
 import type { Property } from "../query/property.ts";
 import type { PropertySettings } from "../settings/property-settings.ts";
 import type { NightWindow, PointInTime } from "./question.ts";
@@ -11,15 +12,17 @@ interface Link {
   readonly master: string | null;
 }
 
-/** The master of each subgroup, without links that name the group itself or lead in a circle. */
-export function mastersOf(links: readonly Link[]): ReadonlyMap<string, string> {
-  const named = new Map(
-    links.flatMap(({ subgroup, master }) => (master === null ? [] : [[subgroup, master]])),
-  );
+/** The master of each subgroup, without links that name the group itself or lead in a circle. In turns: a window may have 100,000 groups. */
+export async function mastersOf(links: readonly Link[]): Promise<ReadonlyMap<string, string>> {
+  const pauses = new WorkPauses();
+  const named = new Map<string, string>();
+  for await (const some of pauses.inParts(links))
+    for (const { subgroup, master } of some) if (master !== null) named.set(subgroup, master);
   /** Groups whose masters end at a group without one. */
   const sound = new Set<string>();
   const circular = new Set<string>();
-  for (const [group] of named) {
+  for (const group of named.keys()) {
+    if (pauses.isDue) await pauses.pause();
     const path: string[] = [];
     const place = new Map<string, number>();
     let at: string | undefined = group;
@@ -32,7 +35,8 @@ export function mastersOf(links: readonly Link[]): ReadonlyMap<string, string> {
     for (const [index, one] of path.entries())
       (first !== undefined && index >= first ? circular : sound).add(one);
   }
-  return new Map([...named].filter(([group]) => !circular.has(group)));
+  for (const group of circular) named.delete(group);
+  return named;
 }
 
 /** The masters of subgroups with blocks in a window; none if the property's blocks add up (setting groupHierarchy). */
@@ -46,5 +50,5 @@ export async function readGroupHierarchy(
   if (groupHierarchy === "separate") return new Map();
   const values = [property.bucket, property.propertyId, first, last, at.sourceUpTo, at.receivedUpTo];
   const { rows } = await on.query<Link>({ ...readLinks, values });
-  return mastersOf(rows);
+  return await mastersOf(rows);
 }

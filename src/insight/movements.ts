@@ -155,7 +155,10 @@ export async function pageOfMovements({
       window.last,
       ROWS_MAX + 1,
     ]);
-    yield requireFewRows(rows, window).map((row) => ({ item: movementOf(row), end: row }));
+    // One by one, as the page takes them: one night may have a hundred thousand currencies.
+    yield requireFewRows(rows, window)
+      .values()
+      .map((row) => ({ item: movementOf(row), end: row }));
   }
   const pages = {
     client,

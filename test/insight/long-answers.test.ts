@@ -3,6 +3,8 @@ import { test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import fc from "fast-check";
 import { type BooksSource, type ComparisonContext, compareBooks } from "../../src/insight/compared-books.ts";
+import { mastersOf } from "../../src/insight/group-hierarchy.ts";
+import { type MovementRow, pageOfMovements } from "../../src/insight/movements.ts";
 import { compareCodes } from "../../src/insight/paging.ts";
 import { NightSums } from "../../src/insight/reconciliation.ts";
 import { sumBooks } from "../../src/insight/sum-books.ts";
@@ -135,4 +137,44 @@ test("a page behind more currencies of a night than are read again is refused, a
   assert.equal((await pageFrom(199)).length, 301);
   await assert.rejects(pageFrom(200), /need|needs/);
   await assert.rejects(pageFrom(290), /need|needs/);
+});
+
+test("a page of a night's movements in 100,000 currencies is put together in turns", async () => {
+  const rows = Array.from({ length: 100_000 }, (_, at): MovementRow => {
+    const counts = { arrivals: 3, departures: 1, stayThroughs: 2, stayRooms: 3, leadRooms: 3 };
+    const [cancelled, noShows] = [
+      { cancelled: 1, cancelledRevenue: "99.50", cancelledDays: "3" },
+      { noShows: 1, noShowRevenue: "1.25" },
+    ];
+    const place = { night: NIGHT, unit: null, currency: String(at).padStart(6, "0") };
+    return { ...place, ...counts, stayNights: "7", leadDays: "11", ...cancelled, ...noShows };
+  });
+  const client = {
+    query: async ({ text = "" }: { readonly text?: string }) => {
+      await setImmediate();
+      if (text.includes("movement_as_of")) return { rows };
+      return { rows: [{ shared: 0, blocks: 0, stays: 0 }] };
+    },
+  };
+  const question = { from: NIGHT, to: NIGHT, by: "none", clock: "source", asOf: null, property: {} };
+  const asked = { client, question, start: null, limit: 10 } as unknown as Parameters<
+    typeof pageOfMovements
+  >[0];
+  let listed = 0;
+  const longest = await longestTurn(async () => {
+    listed = (await pageOfMovements(asked)).items.length;
+  });
+  assert.equal(listed, 10);
+  assert.ok(longest < TURN_MS_MAX, `${longest} ms`);
+});
+
+test("the masters of 200,000 groups are found in turns", async () => {
+  const links = Array.from({ length: 200_000 }, (_, at) => ({
+    subgroup: `G${at}`,
+    master: `G${(at + 1) * 2}`,
+  }));
+  const longest = await longestTurn(async () => {
+    assert.equal((await mastersOf(links)).size, links.length);
+  });
+  assert.ok(longest < TURN_MS_MAX, `${longest} ms`);
 });
