@@ -5,6 +5,7 @@ import type { AuthInternals } from "../identity/authenticator.ts";
 import type { LoginParts } from "../identity/login.ts";
 import type { OperatorSession } from "../identity/operator-sessions.ts";
 import type { SingleSignOn } from "../identity/single-sign-on.ts";
+import { jsonInTurns } from "../platform/http/json-in-turns.ts";
 import type { CursorContext } from "../platform/http/page-cursors.ts";
 import type { SmallBodyContext } from "../platform/http/receive-body.ts";
 import type { Semaphore } from "../platform/runtime/semaphore.ts";
@@ -44,6 +45,8 @@ export function adminOf({ internals }: ConsoleParts, operator: OperatorSession):
   return { internals, who: `console:${operator.name}`, scope: operator.scope };
 }
 
-export function sendAnswer(reply: FastifyReply, answer: unknown): FastifyReply {
-  return reply.type("application/json; charset=utf-8").send(JSON.stringify(answer));
+export async function sendAnswer(reply: FastifyReply, answer: unknown): Promise<FastifyReply> {
+  const isObject = typeof answer === "object" && answer !== null && !Array.isArray(answer);
+  const text = isObject ? await jsonInTurns(answer) : JSON.stringify(answer);
+  return reply.type("application/json; charset=utf-8").send(text);
 }

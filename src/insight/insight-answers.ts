@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { csvCell } from "#contract/csv-cell.ts";
 import { withoutFormula } from "#contract/without-formula.ts";
+import { jsonInTurns } from "../platform/http/json-in-turns.ts";
 import type { Schema } from "../platform/http/openapi/model.ts";
 import { prefersText } from "../platform/http/preferences.ts";
 import { WorkPauses } from "../platform/runtime/work-pauses.ts";
@@ -39,20 +40,6 @@ async function linesOf(items: readonly object[], lineOf: (item: object) => strin
     lines.push(lineOf(item));
   }
   return lines;
-}
-
-/** Items that are serialized in one turn and call: one call each takes a fifth longer, and an item may have hundreds of findings. */
-const PART_ITEMS = 20;
-
-/** Items as JSON, some at a time. */
-async function jsonParts(items: readonly object[]): Promise<string[]> {
-  const parts: string[] = [];
-  const pauses = new WorkPauses();
-  for (let from = 0; from < items.length; from += PART_ITEMS) {
-    if (pauses.isDue) await pauses.pause();
-    parts.push(JSON.stringify(items.slice(from, from + PART_ITEMS)).slice(1, -1));
-  }
-  return parts;
 }
 
 /** Items as CSV (RFC 4180). Columns are the schema's fields without groupings that were not requested; missing values are empty cells. */
@@ -95,8 +82,7 @@ export async function sendInsight(
   const { items, ...of } = answer;
   reply.header("cache-control", "no-store").header("vary", "accept");
   if (!prefersCsv(request)) {
-    const parts = await jsonParts(items);
-    const text = `{"${page.itemsName ?? "items"}":[${parts.join(",")}],${JSON.stringify(of).slice(1)}`;
+    const text = await jsonInTurns({ [page.itemsName ?? "items"]: items, ...of });
     return reply.type("application/json; charset=utf-8").send(text);
   }
   const { nextCursor, watermark, settingsVersion, knownFrom, timeZone, businessDay } = answer;

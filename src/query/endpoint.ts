@@ -2,9 +2,10 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { type AdmissionContext, authorize } from "../identity/authorize.ts";
 import type { Principal } from "../identity/permissions.ts";
 import type { Scope } from "../identity/scopes.ts";
+import { jsonInTurns } from "../platform/http/json-in-turns.ts";
 import { type ErrorAnswerName, tokenOperation } from "../platform/http/openapi/errors.ts";
-import type { Operation, PathItem } from "../platform/http/openapi/model.ts";
-import { type AnswerOf, onlyDeclared } from "../platform/http/openapi/schema.ts";
+import type { Operation, PathItem, Schema } from "../platform/http/openapi/model.ts";
+import { type AnswerOf, declaredFields, onlyDeclared } from "../platform/http/openapi/schema.ts";
 import { type CursorContext, type Paging, readPaging } from "../platform/http/page-cursors.ts";
 import {
   documented,
@@ -110,6 +111,16 @@ export function operationsOf(endpoints: readonly Omit<Endpoint<never>, "work">[]
   return paths;
 }
 
+/** An answer as JSON, with the declared fields only. */
+async function jsonOf(schema: Schema, answer: unknown): Promise<string> {
+  const fields = declaredFields(schema);
+  if (fields === undefined || typeof answer !== "object" || answer === null)
+    return JSON.stringify(onlyDeclared(schema, answer));
+  const own = answer as Readonly<Record<string, unknown>>;
+  const declared = Object.fromEntries(Object.keys(fields).map((name) => [name, own[name]]));
+  return jsonInTurns(declared, (value, name) => onlyDeclared(fields[name] ?? {}, value));
+}
+
 /** Adds the routes of endpoints. */
 export function registerEndpoints<Context extends AdmissionContext>(
   app: FastifyInstance,
@@ -134,7 +145,7 @@ export function registerEndpoints<Context extends AdmissionContext>(
         filtersWithout: (...names) => read.filtersWithout(...names),
       });
       if (reply.sent) return reply;
-      const text = typeof answer === "string" ? answer : JSON.stringify(onlyDeclared(schema, answer));
+      const text = typeof answer === "string" ? answer : await jsonOf(schema, answer);
       reply
         .code(status ?? 200)
         .header("cache-control", "no-store")

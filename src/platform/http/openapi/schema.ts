@@ -152,6 +152,11 @@ export function componentsIn(part: unknown, found: Record<string, Schema> = {}):
   return found;
 }
 
+/** The fields of an object's schema; undefined if it has none, or is named elsewhere. */
+export function declaredFields(schema: Schema): Readonly<Record<string, Schema>> | undefined {
+  return ((schema as Partial<Component<unknown>>)[DEFINITION] ?? schema).properties;
+}
+
 /** A value with the fields of its schema only, in their order. A schema that is named elsewhere, or has no fields, changes nothing. */
 export function onlyDeclared(schema: Schema, value: unknown): unknown {
   const { properties, items, anyOf } = (schema as Partial<Component<unknown>>)[DEFINITION] ?? schema;
