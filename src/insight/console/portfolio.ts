@@ -183,36 +183,46 @@ function sumOf(
 const TOTALS_MAX = 200;
 
 /** A total per currency of the properties that sell in it. Last year's includes only properties for which it is known. */
-function totalsOf(found: readonly Found[]): PortfolioTotal[] {
-  const sold = found
-    .flatMap(({ range }) => range ?? [])
-    .flatMap((year) =>
-      year.books.amounts
-        .filter((amount, at) => at === 0 || amount.revenue !== null || hasWithoutNight(amount))
-        .map(({ currency }, at) => ({ currency, year, isMain: at === 0 })),
+async function totalsOf(found: readonly Found[], pauses: WorkPauses): Promise<PortfolioTotal[]> {
+  const byCurrency = new Map<string | null, { readonly year: RangeFigures; readonly isMain: boolean }[]>();
+  for await (const some of pauses.inParts(found))
+    for (const { range: year } of some)
+      for (const [at, { currency }] of soldOf(year).entries()) {
+        const those = byCurrency.get(currency);
+        const one = { year: year as RangeFigures, isMain: at === 0 };
+        if (those === undefined) byCurrency.set(currency, [one]);
+        else those.push(one);
+      }
+  const inOrder = await pauses.sorted(
+    [...byCurrency],
+    ([currency, those], [other, others]) => others.length - those.length || compareCodes(currency, other),
+  );
+  const totals: PortfolioTotal[] = [];
+  for (const [currency, those] of inOrder.slice(0, TOTALS_MAX)) {
+    if (pauses.isDue) await pauses.pause();
+    const known = those.flatMap(({ year: { lastYear }, isMain }) =>
+      lastYear === null ? [] : [{ year: lastYear, isMain }],
     );
-  return [...Map.groupBy(sold, ({ currency }) => currency)]
-    .sort(
-      ([currency, those], [other, others]) => others.length - those.length || compareCodes(currency, other),
-    )
-    .slice(0, TOTALS_MAX)
-    .map(([currency, those]) => {
-      const known = those.flatMap(({ year: { lastYear }, isMain }) =>
-        lastYear === null ? [] : [{ year: lastYear, isMain }],
-      );
-      // A part of the capacity is no measure of all.
-      const hasBase = those.every(
-        ({ year }) => year.books.base === null || year.lastYear?.books.base !== null,
-      );
-      return {
-        currency,
-        properties: those.length,
-        now: sumOf(those, currency),
-        lastYear: known.length === 0 ? null : sumOf(known, currency, hasBase),
-        lastYearProperties: known.length,
-      };
+    // A part of the capacity is no measure of all.
+    const hasBase = those.every(({ year }) => year.books.base === null || year.lastYear?.books.base !== null);
+    const now = sumOf(those, currency);
+    if (pauses.isDue) await pauses.pause();
+    totals.push({
+      currency,
+      properties: those.length,
+      now,
+      lastYear: known.length === 0 ? null : sumOf(known, currency, hasBase),
+      lastYearProperties: known.length,
     });
+  }
+  return totals;
 }
+
+/** The currencies that a property sells in, its main one first. */
+const soldOf = (year: RangeFigures | null): readonly CurrencySum[] =>
+  year?.books.amounts.filter(
+    (amount, at) => at === 0 || amount.revenue !== null || hasWithoutNight(amount),
+  ) ?? [];
 
 const textOf = (item: PortfolioItem) => item.name ?? item.propertyCode;
 /** `localeCompare` with options would make one for each comparison. */
@@ -335,7 +345,7 @@ export async function answerPortfolio(
     items: page.map(({ item }) => item),
     nextCursor: null,
     next: end < found.length ? end : null,
-    totals: totalsOf(found),
+    totals: await totalsOf(found, pauses),
     properties: found.length,
     isCut: rows.length > PROPERTIES_MAX,
     cities: [...new Set(all.flatMap(({ item }) => item.city ?? []))].sort((one, other) =>
