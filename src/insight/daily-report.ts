@@ -18,7 +18,13 @@ import {
   type OnTheBooksItem,
   pageOfComparison,
 } from "./on-the-books.ts";
-import { BOOKS_PAGES, BOOKS_POSITION, type BooksPlace, comparePositions } from "./paging.ts";
+import {
+  BOOKS_PAGES,
+  BOOKS_POSITION,
+  type BooksPlace,
+  comparePositions,
+  type InsightPage,
+} from "./paging.ts";
 import { TOTAL_PARAMETERS } from "./parameters.ts";
 import {
   datesOf,
@@ -32,6 +38,7 @@ import {
   sumFieldsOf,
   sumOf,
 } from "./periods.ts";
+import { QuestionTooLarge } from "./question.ts";
 import { sumBooks } from "./sum-books.ts";
 
 /** What the report has of movements. */
@@ -103,17 +110,33 @@ async function placedMovements(
   return placed;
 }
 
-/** Every night and currency of the range with its books, comparisons and movements. */
+/**
+ * Every night and currency of the range with its books, comparisons and movements. Throws QuestionTooLarge, also for more than
+ * `currenciesMax` currencies.
+ */
 export async function readReport(
   asked: Pick<Asked, "client" | "question" | "queryContext">,
   context: ComparisonContext,
   pauses: WorkPauses,
+  currenciesMax = Number.POSITIVE_INFINITY,
 ): Promise<readonly Reported[]> {
   const { question } = asked;
-  const movements = await readAll(question, (start, limit) => pageOfMovements({ ...asked, start, limit }));
+  const currencies = new Set<string | null>();
+  const counted = <Item>(page: InsightPage<Item>, currencyOf: (item: Item) => string | null) => {
+    for (const item of page.items) currencies.add(currencyOf(item));
+    if (currencies.size > currenciesMax)
+      throw new QuestionTooLarge({ first: question.from, last: question.to });
+    return page;
+  };
+  const movements = await readAll(question, async (start, limit) =>
+    counted(await pageOfMovements({ ...asked, start, limit }), ({ end }) => end.currency),
+  );
   const readBooks = async (places: readonly BooksPlace[]) => {
-    const read = await readAll(question, (start, limit) =>
-      pageOfComparison({ ...asked, start, limit }, true, context, places),
+    const read = await readAll(question, async (start, limit) =>
+      counted(
+        await pageOfComparison({ ...asked, start, limit }, true, context, places),
+        ({ item }) => item.currency,
+      ),
     );
     return read.map(({ item }) => item);
   };

@@ -133,7 +133,7 @@ interface InsightAccess {
 }
 
 /** A query usually takes under 0.1 s, at worst 2 s on an idle database; waiting for a slot counts too. */
-const QUESTION_TIME: ReadingTime = {
+export const QUESTION_TIME: ReadingTime = {
   ms: 8_000,
   error: () => new ServiceError("bellhop.insight.TimedOut", { retryAfterSeconds: 5 }),
 };
@@ -144,22 +144,24 @@ export interface PartnerInsightContext extends InsightContext, ReadContext {
   readonly querySemaphores: ClientSemaphores;
 }
 
+/** Runs work when it is the client's turn. `principal`: as of then, since the turn may have taken long. */
+export function askInTurn<Answer>(
+  context: PartnerInsightContext,
+  request: FastifyRequest,
+  work: (principal: Principal) => Promise<Answer>,
+  signal: AbortSignal,
+): Promise<Answer> {
+  const inTurn = async () => work(await authorizeAgain(context, request));
+  return context.querySemaphores.run(request.principal?.clientId ?? "", inTurn, signal);
+}
+
 /** For partners with the scope `insight:read`. */
 export function partnerAccess(context: PartnerInsightContext): InsightAccess {
   const onRequest = authorize(context, "insight:read");
   return {
     path: INSIGHT_PATH,
     onRequest,
-    run: (request, answering, signal) =>
-      context.querySemaphores.run(
-        request.principal?.clientId ?? "",
-        async () => {
-          // The turn may have taken long.
-          await authorizeAgain(context, request);
-          return answering();
-        },
-        signal,
-      ),
+    run: (request, answering, signal) => askInTurn(context, request, answering, signal),
   };
 }
 

@@ -126,6 +126,12 @@ function keep(reported: readonly Reported[], from: string, settings: Settings) {
   };
 }
 
+/**
+ * Currencies that a property may sell in to have figures. Codes are a sender's: thousands of them would be a million items of ninety nights,
+ * read for hours from one snapshot, and megabytes that the portfolio sums.
+ */
+export const KEPT_CURRENCIES_MAX = 32;
+
 /** Reads the report that is kept. Throws QuestionTooLarge. */
 export async function readKeptReport(
   asked: Pick<Asked, "client" | "question" | "queryContext">,
@@ -133,7 +139,7 @@ export async function readKeptReport(
 ): Promise<KeptReport> {
   const { from, to } = keptNights(context.businessDay);
   const question = { ...asked.question, from, to };
-  const reported = await readReport({ ...asked, question }, context, new WorkPauses());
+  const reported = await readReport({ ...asked, question }, context, new WorkPauses(), KEPT_CURRENCIES_MAX);
   return {
     asOf: asked.queryContext.now.toISOString(),
     businessDay: context.businessDay,

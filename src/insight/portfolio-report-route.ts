@@ -3,6 +3,7 @@ import { daysBetween } from "#contract/dates.ts";
 import { KEPT_RANGES, type Nights } from "#contract/night-ranges.ts";
 import { lacksGrant } from "../identity/authorize.ts";
 import { arrangeGrants, type Grant, type Grants, grantsInclude, parseGrant } from "../identity/grants.ts";
+import type { Principal } from "../identity/permissions.ts";
 import { keysOf, type Scope } from "../identity/scope.ts";
 import { readFor } from "../platform/db/connection.ts";
 import { jsonAnswer } from "../platform/http/openapi/errors.ts";
@@ -15,7 +16,7 @@ import { endpointOf } from "../query/endpoint.ts";
 import { REPORT_FIELDS } from "./daily-report.ts";
 import * as field from "./fields.ts";
 import { prefersCsv, sendCsv } from "./insight-answers.ts";
-import type { PartnerInsightContext } from "./insight-routes.ts";
+import { askInTurn, type PartnerInsightContext, QUESTION_TIME } from "./insight-routes.ts";
 import { INSIGHT_PATH } from "./insights.ts";
 import { notSummed, SUM_NAMES, SUMS } from "./periods.ts";
 import {
@@ -31,6 +32,7 @@ const REPORT_NIGHTS_MAX = 124;
 const HOTELS_NAMED_MAX = 200;
 /** Room for that many pairs of codes, written with escapes. */
 const HOTELS_CHARACTERS_MAX = 8_000;
+/** As the document promises; a report has fewer. */
 const ROWS_MAX = 100_000;
 
 /** `ACME/PARIS01,ACME/ROME02`, or `ACME/*`: grants; a comma or per cent sign within a code is percent-encoded. */
@@ -243,16 +245,15 @@ const portfolioReport = endpointOf<PartnerInsightContext>()({
   },
   refusals: { 400: "InvalidQuestion", 503: "QuestionUnavailable" },
   async work({ context, request, reply, principal, parameters }) {
-    const { grants, clientId } = principal;
-    requireHotels(grants, parameters.hotels);
-    const question = portfolioQuestionOf(parameters, { keys: keysOf(grants) });
-    const reading = readingFor(reply.raw);
-    const report = await context.querySemaphores.run(
-      clientId,
-      () => readFor(reading, () => buildPortfolioReport(context.questions, question)),
-      reading,
-    );
-    return send(request, reply, report, parameters.sum);
+    const questionOf = ({ grants }: Principal) => {
+      requireHotels(grants, parameters.hotels);
+      return portfolioQuestionOf(parameters, { keys: keysOf(grants) });
+    };
+    questionOf(principal);
+    const reading = readingFor(reply.raw, QUESTION_TIME);
+    const build = (current: Principal) =>
+      readFor(reading, () => buildPortfolioReport(context.questions, questionOf(current)));
+    return send(request, reply, await askInTurn(context, request, build, reading), parameters.sum);
   },
 });
 

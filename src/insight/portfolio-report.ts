@@ -14,12 +14,16 @@ import { matcherOf } from "./console/search.ts";
 import type { ReportItem } from "./daily-report.ts";
 import { type KeptReport, knowsLastYear } from "./kept-report.ts";
 import type { Sum } from "./periods.ts";
-import { itemOfSum, PeriodSums, type SummedNights } from "./sum-reports.ts";
+import { itemOfSum, PeriodSums } from "./sum-reports.ts";
 
 /** Hotels of one report. */
 export const HOTELS_MAX = 5_000;
 /** Hotels that a search or a city is compared with. */
 const HOTELS_READ_MAX = 100_000;
+/** Hotels whose kept reports are read by one statement: a report has 16 kB, with all currencies that it may have two megabytes. */
+const REPORTS_AT_ONCE = 50;
+/** Items of one report, and sums that are kept until its end. Most hotels have one currency. */
+const ROWS_MAX = 20_000;
 
 const listProperties = namedStatement(
   "list-properties-of-report",
@@ -86,6 +90,8 @@ interface Hotel extends Property, PropertyCodes {
   readonly settings: PropertySettings;
 }
 
+const tooLarge = (message: string) => new ServiceError("bellhop.insight.TooLarge", { message });
+
 /** Throws ServiceError `bellhop.insight.TooLarge`. */
 async function findHotels(
   on: Queryable,
@@ -105,9 +111,7 @@ async function findHotels(
       if (matches({ ...row, name: own.name, city: own.city })) found.push({ ...row, settings: own });
     }
   if (found.length > HOTELS_MAX || rows.length > HOTELS_READ_MAX)
-    throw new ServiceError("bellhop.insight.TooLarge", {
-      message: `A report has at most ${HOTELS_MAX} hotels: send hotels, search or city.`,
-    });
+    throw tooLarge(`A report has at most ${HOTELS_MAX} hotels: send hotels, search or city.`);
   return found;
 }
 
@@ -161,40 +165,53 @@ interface Included {
   readonly report: KeptReport;
 }
 
-/** The sums of groups of hotels. What one of a currency's hotels does not know, the sums of the currency do not. */
-async function addUp<Group>(
-  included: readonly Included[],
-  nights: SummedNights,
-  groupOf: (hotel: Hotel) => Group,
-): Promise<{ readonly group: Group; readonly item: PortfolioReportItem }[]> {
-  const pauses = new WorkPauses();
-  const sums = new PeriodSums<Group>(nights);
-  for (const { hotel, report } of included) {
-    if (pauses.isDue) await pauses.pause();
-    sums.add(report, groupOf(hotel));
+/** The rows of a report: of all hotels, or one for each hotel and currency. What one of a currency's hotels does not know, its sums do not. */
+class Rows {
+  readonly #isByHotel: boolean;
+  readonly #sum: Sum | undefined;
+  readonly #sums: PeriodSums<Hotel | null>;
+
+  constructor(rows: RowsBy, nights: Nights) {
+    this.#isByHotel = rows === "property";
+    this.#sum = rows === "property" ? "total" : rows === "none" ? undefined : rows;
+    this.#sums = new PeriodSums({ ...nights, sum: this.#sum });
   }
-  const items: { readonly group: Group; readonly item: PortfolioReportItem }[] = [];
-  for (const sum of sums.sums()) {
-    if (pauses.isDue) await pauses.pause();
-    const item = { ...itemOfSum(sum, nights.sum !== undefined), properties: sum.reports };
-    items.push({ group: sum.group, item });
+
+  /** Throws ServiceError `bellhop.insight.TooLarge`. */
+  add({ hotel, report }: Included): void {
+    this.#sums.add(report, this.#isByHotel ? hotel : null);
+    if (this.#sums.rowCount > ROWS_MAX)
+      throw tooLarge(
+        `A report has at most ${ROWS_MAX} items: send hotels, search or city, fewer nights, or another sum.`,
+      );
   }
-  return items;
+
+  async items(pauses: WorkPauses): Promise<PortfolioReportItem[]> {
+    const items: PortfolioReportItem[] = [];
+    for (const sum of this.#sums.sums()) {
+      if (pauses.isDue) await pauses.pause();
+      const { group: hotel, reports: properties } = sum;
+      const named = hotel === null ? {} : namedOf(hotel);
+      items.push({ ...named, ...itemOfSum(sum, this.#sum !== undefined), properties });
+    }
+    return items;
+  }
 }
 
-async function ofAll(included: readonly Included[], nights: SummedNights): Promise<PortfolioReportItem[]> {
-  return (await addUp(included, nights, () => null)).map(({ item }) => item);
-}
-
-/** A row for each hotel and currency. */
-async function byHotel(included: readonly Included[], nights: Nights): Promise<PortfolioReportItem[]> {
-  const rows = await addUp(included, { ...nights, sum: "total" }, (hotel) => hotel);
-  return rows.map(({ group, item }) => ({ ...namedOf(group), ...item }));
-}
-
-function itemsBy(rows: RowsBy, included: readonly Included[], nights: Nights) {
-  if (rows === "property") return byHotel(included, nights);
-  return ofAll(included, { ...nights, sum: rows === "none" ? undefined : rows });
+/** The kept report of each hotel, some at a time: all of them may be gigabytes. */
+async function* readKept(
+  on: Queryable,
+  hotels: readonly Hotel[],
+): AsyncGenerator<{ readonly hotel: Hotel; readonly report: KeptReport | null }, void> {
+  for (let from = 0; from < hotels.length; from += REPORTS_AT_ONCE) {
+    const some = hotels.slice(from, from + REPORTS_AT_ONCE);
+    const { rows } = await on.query<{ propertyId: number; report: KeptReport | null }>({
+      ...readReports,
+      values: [some.map(({ propertyId }) => propertyId)],
+    });
+    const reports = new Map(rows.map(({ propertyId, report }) => [propertyId, report]));
+    for (const hotel of some) yield { hotel, report: reports.get(hotel.propertyId) ?? null };
+  }
 }
 
 /**
@@ -210,30 +227,31 @@ export async function buildPortfolioReport(
   const days = businessDays(hotels, new Date());
   const [businessDay = "", lastBusinessDay = ""] = [days[0], days.at(-1)];
   const nights = nightsFor(question.nights, businessDay);
-  const { rows } = await on.query<{ propertyId: number; report: KeptReport | null }>({
-    ...readReports,
-    values: [hotels.map(({ propertyId }) => propertyId)],
-  });
-  const reports = new Map(rows.map(({ propertyId, report }) => [propertyId, report]));
+  const [rows, totals] = [new Rows(sum, nights), new Rows("total", nights)];
   const missing: PortfolioReport["missing"][number][] = [];
-  const included: Included[] = [];
-  for (const hotel of hotels) {
-    const report = reports.get(hotel.propertyId) ?? null;
+  const unknown: PortfolioReport["unknown"][number][] = [];
+  const instants: string[] = [];
+  const pauses = new WorkPauses();
+  for await (const { hotel, report } of readKept(on, hotels)) {
+    if (pauses.isDue) await pauses.pause();
     const reason = reasonOf(report, nights, isComparable);
-    if (report !== null && reason === undefined) included.push({ hotel, report });
-    else missing.push({ ...namedOf(hotel), reason: reason ?? "noFigures", asOf: report?.asOf ?? null });
+    if (report === null || reason !== undefined) {
+      missing.push({ ...namedOf(hotel), reason: reason ?? "noFigures", asOf: report?.asOf ?? null });
+      continue;
+    }
+    for (const some of [rows, totals]) some.add({ hotel, report });
+    const figures = unknownOf(report, nights);
+    if (figures.length > 0) unknown.push({ ...namedOf(hotel), figures });
+    instants.push(report.asOf);
   }
-  const instants = included.map(({ report: { asOf } }) => asOf).sort();
+  instants.sort();
   return {
     ...nights,
-    items: await itemsBy(sum, included, nights),
-    totals: await ofAll(included, { ...nights, sum: "total" }),
-    properties: included.length,
+    items: await rows.items(pauses),
+    totals: await totals.items(pauses),
+    properties: instants.length,
     missing,
-    unknown: included.flatMap(({ hotel, report }) => {
-      const figures = unknownOf(report, nights);
-      return figures.length === 0 ? [] : [{ ...namedOf(hotel), figures }];
-    }),
+    unknown,
     oldestAsOf: instants[0] ?? null,
     newestAsOf: instants.at(-1) ?? null,
     businessDay,

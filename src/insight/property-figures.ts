@@ -14,7 +14,7 @@ import { newestArrivals } from "./console/feed-glance.ts";
 import { lastYearOf, sinceOf } from "./days-of-answer.ts";
 import { minus, plus } from "./exact-amount.ts";
 import type { Asked } from "./insight.ts";
-import { type KeptReport, readKeptReport } from "./kept-report.ts";
+import { KEPT_CURRENCIES_MAX, type KeptReport, readKeptReport } from "./kept-report.ts";
 import { isKnownAt } from "./known-nights.ts";
 import { type OnTheBooksItem, pageOfBooks } from "./on-the-books.ts";
 import { compareCodes, type InsightPage } from "./paging.ts";
@@ -166,11 +166,6 @@ interface YearBooks {
 }
 
 const PAGE_ITEMS = 1_000;
-/**
- * Currencies that a property may sell in to have figures. Codes are a sender's: thousands of them would be a million items of ninety nights,
- * read for hours from one snapshot, and megabytes that the portfolio sums.
- */
-const CURRENCIES_MAX = 32;
 
 /** The items of all pages. */
 async function readAll<Item>(
@@ -198,8 +193,8 @@ async function readYear(
     const items = await readAll(async (start) => {
       const page = await pageOfBooks({ ...asked, start }, hasStock);
       for (const { item } of page.items) currencies.add(item.currency);
-      if (currencies.size > CURRENCIES_MAX)
-        throw new OperatorError(`Its reservations have more than ${CURRENCIES_MAX} currencies.`);
+      if (currencies.size > KEPT_CURRENCIES_MAX)
+        throw new OperatorError(`Its reservations have more than ${KEPT_CURRENCIES_MAX} currencies.`);
       return page;
     });
     return items.map(({ item, base }) => ({ ...item, base }));
@@ -345,6 +340,8 @@ const HOUR_MS = 3_600_000;
 const CHECK_MS = 60_000;
 /** Idle time after each property, as a multiple of the time it took. */
 const RESTS = 4;
+/** A pass that has taken this long ends, and the next one finds what changed meanwhile. */
+const PASS_MS = 600_000;
 
 /** Properties whose figures are out of date, with the state to compute them from; only `propertyId` if given. */
 async function findStale(
@@ -399,14 +396,27 @@ async function refreshProperty(pool: pg.Pool, stale: Awaited<ReturnType<typeof f
   await pool.query({ ...writeFigures, values });
 }
 
+/** Client codes take turns: the many or slow properties of one must not hold up those of others. */
+function inTurns<Of extends PropertyCodes>(properties: readonly Of[]): readonly Of[] {
+  const counts = new Map<string, number>();
+  const placed = properties.map((property) => {
+    const place = counts.get(property.clientCode) ?? 0;
+    counts.set(property.clientCode, place + 1);
+    return { property, place };
+  });
+  return placed.sort((one, other) => one.place - other.place).map(({ property }) => property);
+}
+
 /** Computes outdated figures one property after another. Several nodes may do so concurrently. */
 export async function refreshFigures(
   pool: pg.Pool,
   { failed = rethrow, postponed = new Map(), signal }: RefreshOptions = {},
 ): Promise<void> {
-  for (const { propertyId } of await findStale(pool)) {
+  const passBegunAt = performance.now();
+  for (const { propertyId } of inTurns(await findStale(pool))) {
     if (signal?.aborted === true) return;
     const begunAt = performance.now();
+    if (signal !== undefined && begunAt - passBegunAt > PASS_MS) return;
     const before = postponed.get(propertyId);
     if (before !== undefined && before.untilMs > begunAt) continue;
     // Another node may have computed them meanwhile.

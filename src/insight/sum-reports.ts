@@ -45,7 +45,7 @@ const [SUMMED_PLACES, STOCK_PLACES, STOCK_THEN_PLACES] = [SUMMED, STOCK, STOCK_T
 ];
 
 /** What all of these know: a sum is known if each of its parts is. */
-function knownOfAll(all: readonly KnownDates[]): KnownDates {
+function knownOf(...all: readonly KnownDates[]): KnownDates {
   const latest = (dates: readonly (string | null)[]) =>
     dates.includes(null) ? null : (dates.toSorted().at(-1) ?? null);
   return {
@@ -68,7 +68,8 @@ interface Series<Group> {
   readonly group: Group;
   readonly currency: string | null;
   readonly rows: (number | undefined)[];
-  readonly known: KnownDates[];
+  /** Of all its reports so far, which are not kept. */
+  known: KnownDates | undefined;
 }
 
 /** A row of sums. */
@@ -130,6 +131,11 @@ export class PeriodSums<Group> {
     });
   }
 
+  /** Of all groups, currencies and periods. */
+  get rowCount(): number {
+    return this.#rows.length;
+  }
+
   add(report: KeptReport, group: Group): void {
     this.#reports += 1;
     const { columns } = report;
@@ -153,10 +159,10 @@ export class PeriodSums<Group> {
   /** By date, then currency; of each group on its own. */
   *sums(): Generator<PeriodSum<Group>> {
     for (const byCurrency of this.#series.values()) {
-      const series = [...byCurrency.values()].sort((one, other) =>
-        compareCodes(one.currency, other.currency),
-      );
-      const known = new Map(series.map((one) => [one, knownOfAll(one.known)]));
+      // A report may have more currencies than its nights in question.
+      const series = [...byCurrency.values()]
+        .filter(({ known }) => known !== undefined)
+        .sort((one, other) => compareCodes(one.currency, other.currency));
       const periods = this.#dates
         .map((dates, period) => ({ dates, period }))
         .sort((one, other) => compareCodes(one.dates.first, other.dates.first));
@@ -167,7 +173,7 @@ export class PeriodSums<Group> {
           const { reports, hasPartOfLastYear } = this.#rows[row] as Row;
           yield {
             ...{ group: one.group, currency: one.currency, dates, reports, hasPartOfLastYear },
-            known: known.get(one) as KnownDates,
+            known: one.known as KnownDates,
             count: (name) => this.#sums.count(placeOf(name), row),
             amount: (name) => this.#sums.amount(placeOf(name), row),
           };
@@ -185,7 +191,10 @@ export class PeriodSums<Group> {
     const currencyAt = (item: number) => Number(valueIn(report.currency, item));
     const listed = this.#listedOf(report, places, periods);
     const series = report.currencies.map((currency) => this.#seriesOf(group, currency));
-    for (const currency of new Set([...listed.values()].flat())) series[currency]?.known.push(report);
+    for (const currency of new Set([...listed.values()].flat())) {
+      const one = series[currency] as Series<Group>;
+      one.known = one.known === undefined ? knownOf(report) : knownOf(one.known, report);
+    }
     const rowOf = (period: number, currency: number) =>
       this.#rowOf(series[currency] as Series<Group>, period);
     const isHead = (at: number) => at === 0 || nights[first + at] !== nights[first + at - 1];
@@ -230,7 +239,7 @@ export class PeriodSums<Group> {
   #seriesOf(group: Group, currency: string | null): Series<Group> {
     const byCurrency = this.#series.get(group) ?? new Map<string | null, Series<Group>>();
     this.#series.set(group, byCurrency);
-    const series = byCurrency.get(currency) ?? { group, currency, rows: [], known: [] };
+    const series = byCurrency.get(currency) ?? { group, currency, rows: [], known: undefined };
     byCurrency.set(currency, series);
     return series;
   }
