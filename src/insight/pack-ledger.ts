@@ -12,6 +12,7 @@ import { settledReceipts, watermarkOf } from "./watermark.ts";
 
 const findToPack = readStatement(new URL("./sql/find-properties-to-pack.sql", import.meta.url));
 const findUnpackableNight = readStatement(new URL("./sql/find-unpackable-night.sql", import.meta.url));
+const findStretch = readStatement(new URL("./sql/find-stretch-to-pack.sql", import.meta.url));
 const packNights = readStatement(new URL("./sql/pack-nights.sql", import.meta.url));
 const mergeSegments = readStatement(new URL("./sql/merge-segments.sql", import.meta.url));
 /** Records that property $2 is packed up to $3, unless it is already. */
@@ -28,6 +29,8 @@ const PACK_MS = 600_000;
 /** Nearly everything received this long before a check had been applied by then; the rest is packed when more arrives. */
 const AGAIN_MS = 3_600_000;
 const BEFORE_ALL = "-infinity";
+/** Entries that one statement packs: 26 MB, which PostgreSQL holds in memory, and refuses from 1 GB on. */
+const STRETCH_ENTRIES_MAX = 500_000;
 /**
  * Idle time after each property, as a multiple of the time it took: packing 100,000 entries costs PostgreSQL a second and slows appliers.
  */
@@ -43,18 +46,28 @@ export async function packUpTo(
   client: pg.ClientBase,
   { bucket, propertyId }: Property,
   upTo: string,
+  entriesMax = STRETCH_ENTRIES_MAX,
 ): Promise<void> {
-  const { rows } = await client.query<{ received_up_to: string }>({
-    ...readSegmentProgress,
-    values: [bucket, propertyId],
+  const place = [bucket, propertyId];
+  const { rows } = await client.query<{ received_up_to: string }>({ ...readSegmentProgress, values: place });
+  const first = rows[0]?.received_up_to ?? BEFORE_ALL;
+  const unpackable = await client.query<{ found: boolean }>({
+    ...findUnpackableNight,
+    values: [...place, first, upTo],
   });
-  const stretch = [bucket, propertyId, rows[0]?.received_up_to ?? BEFORE_ALL, upTo];
-  const unpackable = await client.query<{ found: boolean }>({ ...findUnpackableNight, values: stretch });
   if (unpackable.rows[0]?.found !== false) return;
-  const { rowCount } = await client.query({ ...writeSegmentProgress, values: [bucket, propertyId, upTo] });
+  const { rowCount } = await client.query({ ...writeSegmentProgress, values: [...place, upTo] });
   if (rowCount === 0) return;
-  await client.query({ ...packNights, values: stretch });
-  await client.query({ ...mergeSegments, values: [bucket, propertyId] });
+  for (let after = first; after !== upTo; ) {
+    const found = await client.query<{ upTo: string }>({
+      ...findStretch,
+      values: [...place, after, upTo, entriesMax],
+    });
+    const until = found.rows[0]?.upTo ?? upTo;
+    await client.query({ ...packNights, values: [...place, after, until] });
+    after = until;
+  }
+  await client.query({ ...mergeSegments, values: place });
 }
 
 async function packProperty(pool: pg.Pool, session: pg.Pool | pg.Client, property: Property): Promise<void> {

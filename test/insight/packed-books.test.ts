@@ -338,3 +338,28 @@ test("dimensions and segments that are too many for a thread are left to the dat
   );
   assert.ok(!(await isRead()));
 });
+
+test("entries that are too many for one segment are packed in stretches", async () => {
+  const place = await addProperty(service, "STRETCHES");
+  await writeNights(service.pool, place, randomVersions(SeededRandom.stream(SEED, 900), 40));
+  const { rows: entries } = await segmentsOf(place);
+  await withTransaction(service.pool, async (client) => {
+    await lockSegments(client, place);
+    await packUpTo(client, place, "2026-12-01T00:00:00Z", Math.ceil(entries / 5));
+  });
+  assert.equal((await segmentsOf(place)).entries, entries);
+  const { rows } = await service.pool.query<{ stretches: number; progress: Date }>(
+    `select count(distinct segment.received_up_to)::integer as stretches, max(progress.received_up_to) as progress
+    from bellhop_state.ledger_segment as segment join bellhop_state.ledger_segment_progress as progress using (bucket, property_id)
+    where property_id = $1`,
+    [place.propertyId],
+  );
+  assert.ok((rows[0]?.stretches ?? 0) >= 3, `${rows[0]?.stretches} stretches`);
+  assert.equal(rows[0]?.progress.toISOString(), "2026-12-01T00:00:00.000Z");
+  const seed = below(SeededRandom.stream(SEED, 901), 1_000_000);
+  const packed = await answers("STRETCHES", SeededRandom.stream(seed, 1), ["none", "roomType"]);
+  assert.deepEqual(
+    packed,
+    await answersOfRows(place, "STRETCHES", SeededRandom.stream(seed, 1), ["none", "roomType"]),
+  );
+});
