@@ -1,7 +1,6 @@
 import type pg from "pg";
 import { digitsOf } from "#contract/currencies.ts";
 import { addDays } from "#contract/dates.ts";
-import { toExcel } from "#contract/excel.ts";
 import { changeOf, type FigureName, REPORT_FIGURES, type ReportFigure } from "#contract/report-figures.ts";
 import type { DailyReportItem, DailyReportPage } from "../console/api-types.ts";
 import { dailyReport } from "../insight/daily-report.ts";
@@ -9,6 +8,7 @@ import { askInsight } from "../insight/insight-routes.ts";
 import { RequestParameters } from "../platform/http/parameters.ts";
 import { businessDayOf } from "../settings/business-day.ts";
 import { type PropertySettings, settingsOf } from "../settings/property-settings.ts";
+import { excelFile } from "./excel-file.ts";
 import type { Headline, MessageContent, MessageTable } from "./message.ts";
 import { subjectOf } from "./message.ts";
 
@@ -149,7 +149,7 @@ function nightsTable({ items, totals }: ReportPage): MessageTable {
   };
 }
 
-async function fileOf(
+function fileOf(
   { items, totals }: ReportPage,
   about: readonly (readonly [string, string])[],
 ): Promise<Buffer> {
@@ -158,7 +158,7 @@ async function fileOf(
     item.currency,
     ...REPORT_FIGURES.map(({ of }) => of(item)),
   ];
-  const blob = await toExcel({
+  return excelFile({
     columns: [
       { head: "Night", kind: "date" },
       { head: "Currency", kind: "text" },
@@ -168,7 +168,6 @@ async function fileOf(
     totals: totals.length,
     about,
   });
-  return Buffer.from(await blob.arrayBuffer());
 }
 
 /** The report as the API answers it, of all nights at once. */
