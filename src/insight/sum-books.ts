@@ -41,7 +41,7 @@ const sumsOf = (items: readonly Item[]): Sums => ({
   amount: (name) => amountOf(items, name),
 });
 
-/** What tells that an item's night has a base, and what is divided by it. */
+/** What shows that an item's night has a base, and what is divided by it. */
 const NOW = ["occupancy", "rooms", "roomRevenue"] as const;
 const LAST_YEAR = ["lastYearOccupancy", "lastYearRooms", "lastYearRoomRevenue"] as const;
 
