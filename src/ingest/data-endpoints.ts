@@ -117,13 +117,14 @@ export class DataEndpoints {
 }
 
 /** The 202 of a batch, as JSON or, if the client prefers it, text. */
-function acceptedAnswer({ raw, acceptedRequestId = "" }: DataPost): Answer {
+function acceptedAnswer({ raw, acceptedRequestId = "", isReplayed }: DataPost): Answer {
   const isText = prefersText(raw.headers.accept, "text/plain");
   const body = isText ? acceptedRequestId : `{"requestId":"${acceptedRequestId}"}`;
   const location = `/api/public/v1/requests/${acceptedRequestId}`;
   const type = isText ? "text/plain; charset=utf-8" : JSON_TYPE;
   // Both bodies are ASCII.
   const fields = ["location", location, "content-type", type, "content-length", String(body.length)];
+  if (isReplayed) fields.push("idempotent-replayed", "true");
   return { status: 202, fields, body };
 }
 

@@ -133,6 +133,8 @@ export class DataPost {
   kept: CheckedBatch | undefined;
   idempotency: Submission["idempotency"] = null;
   acceptedRequestId: string | undefined;
+  /** The batch was accepted before, under the same Idempotency-Key. */
+  isReplayed = false;
 
   constructor(endpoint: Endpoint, raw: IncomingMessage) {
     this.endpoint = endpoint;
@@ -323,6 +325,7 @@ async function repeatAnswer(
   const requestId = await countDatabase(post.waits, finding);
   if (requestId === undefined) throw refusal;
   post.acceptedRequestId = requestId;
+  post.isReplayed = true;
   context.batchWatch.accepted(post, { requestId, repeated: true });
   post.endpoint.meter.repeated();
 }
@@ -407,6 +410,7 @@ async function append(
   waits.logWriter = acceptance.flushedAt - startedAt;
   waits.flush = performance.now() - acceptance.flushedAt;
   post.acceptedRequestId = acceptance.requestId;
+  post.isReplayed = acceptance.repeated;
   context.batchWatch.accepted(post, acceptance);
   if (acceptance.repeated) meter.repeated();
   else meter.accepted(records.length, rejected.length, post.bodyBytes);

@@ -50,6 +50,7 @@ describe("the client and the service", () => {
     const first = await send();
     const again = await send();
     assert.deepEqual(again.requestIds.toSorted(), first.requestIds.toSorted());
+    assert.deepEqual([first.replayedBatches, again.replayedBatches], [0, 3]);
     assert.equal(again.outcomes?.applied, 60);
     assert.equal(again.outcomes?.duplicate, 0);
     const versions: unknown[] = [];

@@ -38,6 +38,8 @@ test("the same key and body gives the first answer again, and nothing more is st
   assert.equal(second.status, 202);
   assert.equal(second.text, first.text);
   assert.equal(second.headers.get("location"), first.headers.get("location"));
+  assert.equal(first.headers.get("idempotent-replayed"), null);
+  assert.equal(second.headers.get("idempotent-replayed"), "true");
   assert.equal(await storedOnes(), stored);
 });
 
@@ -47,6 +49,7 @@ test("a repeat is recognised by the decompressed body, and may ask for the UUID 
   assert.equal(packed.text, first.text);
   const text = await post("packed", batch, { headers: { accept: "text/plain" } });
   assert.equal(text.text, first.json()["requestId"]);
+  assert.equal(text.headers.get("idempotent-replayed"), "true");
 });
 
 test("another body under the same key is 422, and the key still answers for the first", async () => {
@@ -103,6 +106,8 @@ test("duplicates sent at once over several connections are accepted exactly once
     const answers = await Promise.all(Array.from({ length: 40 }, () => post(`storm-${round}`)));
     assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([202]));
     assert.equal(new Set(answers.map(({ text }) => text)).size, 1);
+    const replayed = answers.filter(({ headers }) => headers.get("idempotent-replayed") === "true");
+    assert.equal(replayed.length, answers.length - 1);
     assert.equal(await storedOnes(), stored + round + 1);
   }
 });

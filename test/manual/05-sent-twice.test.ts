@@ -30,6 +30,8 @@ describe("05 sent twice", () => {
     const first = await service.post("inventories", batch, { headers });
     const second = await service.post("inventories", batch, { headers });
     assert.equal(requestIdOf(second), requestIdOf(first));
+    assert.equal(first.headers.get("idempotent-replayed"), null);
+    assert.equal(second.headers.get("idempotent-replayed"), "true");
   });
 
   test("the same key with another body is an error", async () => {

@@ -161,6 +161,9 @@ describe("bellhop send", () => {
     const again = JSON.parse((await run(["send", "-", "--json"], input)).out);
     assert.deepEqual(again.warned[0].index, 1);
     assert.equal(again.requestIds.length, 1);
+    assert.equal(again.replayedBatches, 1);
+    const repeated = await run(["send", "-"], input);
+    assert.match(repeated.out, /, 2 accepted in 1 batch \(1 accepted before\), /);
   });
 
   test("resumes after a kill without duplicates or gaps", async () => {

@@ -7,6 +7,7 @@ import type { RefusedRecord, Tally } from "./report.ts";
 
 export interface Accepted {
   readonly requestId: string;
+  readonly isReplayed: boolean;
   readonly idempotencyKey: string;
   readonly batch: Batch;
 }
@@ -111,7 +112,7 @@ export class Delivery {
     const plain = batch.body();
     const idempotencyKey = idempotencyKeyOf([path, lenient ? "lenient" : "strict", headers], plain);
     const packed = await pack(plain, this.#connection.settings.compression);
-    const requestId = await this.#connection.ask(
+    const answer = await this.#connection.ask(
       {
         method: "POST",
         path,
@@ -128,18 +129,19 @@ export class Delivery {
         onRetry: (notice) => this.#waiting(notice),
         patienceMsOf,
       },
-      readRequestId,
+      readAccepted,
     );
-    return { requestId, idempotencyKey, batch };
+    return { ...answer, idempotencyKey, batch };
   }
 
-  #accept({ requestId, idempotencyKey, batch }: Accepted): void {
+  #accept({ requestId, isReplayed, idempotencyKey, batch }: Accepted): void {
     this.#faults.accepted(performance.now());
     this.#tally.waiting = undefined;
-    this.#tally.accept(batch.count, requestId);
+    this.#tally.accept(batch.count, requestId, isReplayed);
     this.#settings.onAccepted?.({
       requestId,
       idempotencyKey,
+      isReplayed,
       indexes: batch.items().map(({ index }) => index),
     });
   }
@@ -245,11 +247,11 @@ function ofFault(message: string, cause: BellhopError): BellhopError {
   return new BellhopError(`${message}${name}`, { exception, status, requestId, retryable, cause });
 }
 
-async function readRequestId(response: Response): Promise<string> {
+async function readAccepted(response: Response): Promise<Pick<Accepted, "requestId" | "isReplayed">> {
   const answer = await readJson<{ readonly requestId?: unknown }>(response, ANSWER_BYTES_MAX);
   const { requestId } = answer ?? {};
   if (response.status === 202 && typeof requestId === "string" && REQUEST_ID.test(requestId))
-    return requestId;
+    return { requestId, isReplayed: response.headers.get("idempotent-replayed") === "true" };
   throw unexpectedAnswer("The answer is not a 202 with the id of a request.", response);
 }
 

@@ -142,6 +142,8 @@ export interface SendOptions {
 export interface AcceptedBatch {
   readonly requestId: string;
   readonly idempotencyKey: string;
+  /** Whether the service had accepted it before, under the same key, and stored nothing now. */
+  readonly isReplayed: boolean;
   /** Positions of its records in the input of `send`. */
   readonly indexes: readonly number[];
 }

@@ -59,6 +59,8 @@ export interface SendReport {
   /** Accepted batches, and the first 10,000 ids. */
   readonly batches: number;
   readonly requestIds: readonly string[];
+  /** Accepted batches that the service had accepted before, under the same key; nothing was stored again. */
+  readonly replayedBatches: number;
   /** With `waitForOutcomes`. */
   readonly outcomes: Outcomes | undefined;
   /** Repeated requests. */
@@ -101,6 +103,7 @@ export class Tally {
   pending = 0;
   batches = 0;
   retries = 0;
+  replayedBatches = 0;
   rejectedTotal = 0;
   waiting: SendProgress["waiting"];
   readonly #startedAt = performance.now();
@@ -111,9 +114,10 @@ export class Tally {
   readonly #unconfirmed: UnconfirmedRecords[] = [];
   #outcomes: Outcomes | undefined;
 
-  accept(count: number, requestId: string): void {
+  accept(count: number, requestId: string, isReplayed: boolean): void {
     this.accepted += count;
     this.batches += 1;
+    if (isReplayed) this.replayedBatches += 1;
     if (this.#requestIds.length < REQUEST_IDS_MAX) this.#requestIds.push(requestId);
   }
 
@@ -172,6 +176,7 @@ export class Tally {
       warned: this.#warned,
       batches: this.batches,
       requestIds: this.#requestIds,
+      replayedBatches: this.replayedBatches,
       outcomes: this.#outcomes,
       retries: this.retries,
       unconfirmed: this.#unconfirmed,

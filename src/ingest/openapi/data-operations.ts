@@ -124,7 +124,7 @@ export function dataSchemas({ limits }: DocumentOptions): Record<string, Schema>
 export const ACCEPTED_ANSWER = {
   description:
     "The batch is on disk and will be applied. The UUID identifies the request: `Location` is the address of its outcomes.",
-  headers: ratedHeadersOf("Location", "X-Correlation-Id", "Preference-Applied"),
+  headers: ratedHeadersOf("Location", "Idempotent-Replayed", "X-Correlation-Id", "Preference-Applied"),
   content: {
     "application/json": {
       schema: schemaOf("Accepted"),

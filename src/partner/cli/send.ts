@@ -66,7 +66,7 @@ function refusedJson({ index, outcome, code, message, violations }: RefusedRecor
 }
 
 function sentJson({ file, resource, report, refusals, seconds, failure }: SentFile) {
-  const { accepted, batches, outcomes = null, retries } = report;
+  const { accepted, batches, replayedBatches, outcomes = null, retries } = report;
   const unconfirmed = report.unconfirmed.map((one) => {
     const { count: records, reason, code = null, status = null, requestId = null } = one;
     return { first: placeOf(one), count: records, reason, code, status, requestId };
@@ -81,6 +81,7 @@ function sentJson({ file, resource, report, refusals, seconds, failure }: SentFi
     rejected: report.rejectedTotal + refusals.keptBack,
     batches,
     requestIds: report.requestIds,
+    replayedBatches,
     outcomes,
     retries,
     unconfirmed,
@@ -112,7 +113,7 @@ function outcomesLine(outcomes: NonNullable<SendReport["outcomes"]>): string {
 }
 
 function sentLines({ file, resource, report, refusals, seconds, failure }: SentFile): string[] {
-  const { outcomes, records, accepted, batches, unconfirmed } = report;
+  const { outcomes, records, accepted, unconfirmed } = report;
   const rejected = report.rejectedTotal + refusals.keptBack;
   const quarantined = (outcomes?.quarantined ?? 0) + (outcomes?.discarded ?? 0);
   const name = file === "-" ? "standard input" : printable(file);
@@ -128,7 +129,7 @@ function sentLines({ file, resource, report, refusals, seconds, failure }: SentF
   const unlisted = unconfirmed.length - UNCONFIRMED_LISTED_MAX;
   // The service did not answer before the first record was read.
   const isUnread = failure !== undefined && records + refusals.keptBack === 0;
-  const sums = `${recordsText(records + refusals.keptBack, resource)}, ${figure(accepted)} accepted in ${figure(batches)} ${batches === 1 ? "batch" : "batches"}, ${figure(rejected)} rejected, ${seconds.toFixed(1)} s`;
+  const sums = `${recordsText(records + refusals.keptBack, resource)}, ${figure(accepted)} accepted in ${batchesText(report)}, ${figure(rejected)} rejected, ${seconds.toFixed(1)} s`;
   return [
     ...(isUnread ? [] : [`${name}: ${sums}`]),
     ...(outcomes === undefined ? [] : [outcomesLine(outcomes)]),
@@ -142,6 +143,11 @@ function sentLines({ file, resource, report, refusals, seconds, failure }: SentF
       ? []
       : [`${isUnread ? `${name}: ` : ""}${printable(failureLine(failure, accepted, isUnread))}`]),
   ];
+}
+
+function batchesText({ batches, replayedBatches }: SendReport): string {
+  const all = `${figure(batches)} ${batches === 1 ? "batch" : "batches"}`;
+  return replayedBatches === 0 ? all : `${all} (${figure(replayedBatches)} accepted before)`;
 }
 
 function requestLines({ requestIds, batches }: SendReport): string[] {
@@ -311,7 +317,7 @@ const own = verb({
     "send bookings.csv",
     "send inventories.json --url https://bellhop.example --rejected refused.ndjson",
   ],
-  json: '{"file", "resource", "complete", "failure", "records", "accepted", "rejected", "batches", "requestIds", "outcomes", "retries", "unconfirmed", "refused", "warned", "seconds"}; of several files {"files", "complete", "remaining", "records", "accepted", "rejected", "seconds"}',
+  json: '{"file", "resource", "complete", "failure", "records", "accepted", "rejected", "batches", "requestIds", "replayedBatches", "outcomes", "retries", "unconfirmed", "refused", "warned", "seconds"}; of several files {"files", "complete", "remaining", "records", "accepted", "rejected", "seconds"}',
   exitCodes:
     "0 every record was accepted; 1 incomplete: run again to resume, or correct what the message names; 2 usage error; 3 all sent, some records rejected or quarantined; 130, 143 stopped by SIGINT, SIGTERM, run again to resume.",
   run: async (values, context) => {

@@ -40,6 +40,11 @@ export const HEADERS = {
     required: true,
     schema: formatted("uri-reference", 2048, "/api/public/v1/requests/01980c5e-7a3b-7c1d-8f00-2b6d6b0f4a11"),
   },
+  "Idempotent-Replayed": {
+    description:
+      "`true`: the batch had been accepted before under this `Idempotency-Key`. The response is the first one again, and nothing was stored. Absent from the first response.",
+    schema: { type: "string", const: "true", examples: ["true"] },
+  },
   RateLimit: {
     description:
       "The remaining requests (`r`) and the seconds until one more is available (`t`), as in the IETF draft RateLimit header fields.",
@@ -121,7 +126,7 @@ export const HEADER_PARAMETERS = {
     name: "Idempotency-Key",
     in: "header",
     description:
-      "A key of your own for this batch. The same key with the same body, path and `Prefer` within 24 hours gets the first response again, with the same UUID, and nothing is stored twice; with another body it is a 422. Only a 202 is remembered. Use a new key, such as a UUID, for each batch, and the same key for each retry.",
+      "A key of your own for this batch. The same key with the same body, path and `Prefer` within 24 hours gets the first response again, with the same UUID and `Idempotent-Replayed: true`, and nothing is stored twice; with another body it is a 422. Only a 202 is remembered. Use a new key, such as a UUID, for each batch, and the same key for each retry.",
     schema: visibleText(255, "0f3f6d1c-5f0a-4b53-8f0f-5a3a2f0e7c11"),
   },
   CorrelationId: {
