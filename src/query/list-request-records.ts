@@ -38,7 +38,8 @@ export interface RecordOfRequest {
   readonly outcome: Outcome | "pending";
 }
 
-type WhichRecords = "all" | "notable";
+/** `notable`: not applied, or with warnings. `decided`: with an outcome. */
+type WhichRecords = "all" | "decided" | "notable";
 
 interface PartRow {
   readonly bucket: number;
@@ -65,7 +66,7 @@ function* recordsOf(part: PartRow, which: WhichRecords): Generator<RecordOfReque
     letter += 1;
     if (decided === undefined) {
       if (which === "all") yield { bucket, index, outcome: "pending" };
-    } else if (which === "all" || decided !== "a" || detailed.has(index)) {
+    } else if (which !== "notable" || decided !== "a" || detailed.has(index)) {
       yield { bucket, index, outcome: outcomeName(decided) };
     }
   }

@@ -20,13 +20,18 @@ import {
   type RecordFilter,
   recordPositionShape,
 } from "./list-records.ts";
-import { listRequestRecords, REQUEST_RECORDS_POSITION } from "./list-request-records.ts";
+import {
+  listRequestRecords,
+  REQUEST_RECORDS_POSITION,
+  type RequestRecordFilter,
+} from "./list-request-records.ts";
 import { listRequests, REQUEST_POSITION } from "./list-requests.ts";
 import {
   historyParameters,
   type PROPERTY_PARAMETERS,
   REQUEST_ID_PARAMETER,
   REQUEST_LIST_PARAMETERS,
+  REQUEST_OUTCOME_PARAMETER,
   recordListParameters,
   WAIT_PARAMETER,
 } from "./openapi/read-parameters.ts";
@@ -132,8 +137,13 @@ const oneRequest = endpoint({
   operationId: "getRequest",
   summary: "Get the outcome of a request",
   description:
-    "The number of records per outcome, and for each record that was not applied or has warnings its outcome, the reason and the warnings. `status` is `applied` once every record has an outcome, usually within a second after the 202.",
-  parameters: { requestId: REQUEST_ID_PARAMETER, prefer: WAIT_PARAMETER, ...pages() },
+    "The number of records per outcome, and for each record that was not applied or has warnings its outcome, the reason and the warnings; `outcome` lists others. `status` is `applied` once every record has an outcome, usually within a second after the 202.",
+  parameters: {
+    requestId: REQUEST_ID_PARAMETER,
+    prefer: WAIT_PARAMETER,
+    outcome: REQUEST_OUTCOME_PARAMETER,
+    ...pages(),
+  },
   answer: pageAnswer(
     "The request and the outcomes of its records.",
     "RequestStatus",
@@ -143,7 +153,7 @@ const oneRequest = endpoint({
   refusals: { 400: "InvalidParameter", 404: "RequestNotFound" },
   async work(asked) {
     const { context, request, reply, clientId } = asked;
-    const { requestId } = asked.parameters;
+    const { requestId, outcome } = asked.parameters;
     const paging = pagingOf(asked, `requests/${requestId}`, REQUEST_RECORDS_POSITION);
     const ask = async () =>
       isUuid(requestId) ? (await readSummariesOf(context.pool, [{ requestId, clientId }]))[0] : undefined;
@@ -157,7 +167,11 @@ const oneRequest = endpoint({
     });
     if (applied !== null) reply.header("preference-applied", applied);
     const summary = JSON.stringify(found.summary);
-    return sendPage(reply, listRequestRecords(context.pool, clientId, found.summary, paging), {
+    const filter: RequestRecordFilter = {
+      which: outcome === undefined ? "notable" : "decided",
+      outcome: outcome === "all" ? undefined : outcome,
+    };
+    return sendPage(reply, listRequestRecords(context.pool, clientId, found.summary, paging, filter), {
       head: `${summary.slice(0, -1)},"records":[`,
       tail: tailOf(paging),
       authorizeAgain: () => authorizeReadAgain(context, request),

@@ -51,6 +51,13 @@ describe("the client and the service", () => {
     const again = await send();
     assert.deepEqual(again.requestIds.toSorted(), first.requestIds.toSorted());
     assert.deepEqual([first.replayedBatches, again.replayedBatches], [0, 3]);
+    const [requestId = ""] = first.requestIds;
+    const keys = await Array.fromAsync(
+      bellhop.requests.outcomes(requestId, { outcome: "applied" }),
+      ({ key }) => key,
+    );
+    assert.equal(new Set(keys).size, 20);
+    assert.deepEqual(await Array.fromAsync(bellhop.requests.outcomes(requestId)), []);
     assert.equal(again.outcomes?.applied, 60);
     assert.equal(again.outcomes?.duplicate, 0);
     const versions: unknown[] = [];

@@ -110,7 +110,7 @@ function goodQuestion(random: SeededRandom, arms: Arms): Question {
       return {
         route: `${V1}/requests/{requestId}`,
         path,
-        pairs: pairsOf(random, some(random, ["limit"])),
+        pairs: pairsOf(random, some(random, ["outcome", "limit"])),
         expect: "served",
       };
     }

@@ -405,6 +405,17 @@ describe("bellhop watch", () => {
     assert.match(out, /status {7}applied\n/);
     assert.match(out, /applied {6}2\n/);
     assert.match(out, /\/2 {7}quarantined {2}R-9 {2}time\.future/);
+    const every = JSON.parse((await run(["watch", requestId, "--all", "--json"])).out) as {
+      records: { key: string; outcome: string }[];
+    };
+    assert.deepEqual(
+      every.records.map(({ key, outcome }) => [key, outcome]),
+      [
+        ["R-0", "applied"],
+        ["R-1", "applied"],
+        ["R-9", "quarantined"],
+      ],
+    );
     const unknown = await run(["watch", "01980c5e-7a3b-7c1d-8f00-2b6d6b0f4a11"]);
     assert.equal(unknown.code, 1);
     assert.match(unknown.err, /This client has no request with this id/);

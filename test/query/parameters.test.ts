@@ -50,6 +50,10 @@ describe("a parameter that cannot be used", () => {
     [`reservations/history?${LISBON}&reservationId=a&asOf=2026-01-01T00:00:00Z`, /"asOf" is not known/],
     ["requests?resource=rooms", /^resource takes one of: inventories, reservations, groups/],
     ["requests?outcome=lost", /^outcome takes one of: applied/],
+    [
+      "requests/01999999-0000-7000-8000-000000000000?outcome=lost",
+      /^outcome takes one of: all, applied, unchanged, stale, duplicate, quarantined, discarded, rejected/,
+    ],
     ["requests?outcome=aplied", / \(did you mean applied\?\)\.$/],
     ["requests?out_come=applied", /"out_come" is not known \(did you mean outcome\?\); this address takes/],
     ["requests?clientCode=ACME", /^clientCode and propertyCode must be given together/],

@@ -109,6 +109,33 @@ describe("one request", () => {
       }
       assert.deepEqual(paged, records, `limit ${limit}`);
     }
+    const listed = async (outcome: string, limit = 100) => {
+      const found: unknown[] = [];
+      for (let cursor = ""; ; ) {
+        const page = await readRequest(service, requestId, `?outcome=${outcome}&limit=${limit}${cursor}`);
+        assert.deepEqual(page.counts, counts);
+        found.push(...page.records.map(({ index }) => index));
+        if (page.nextCursor === null) return found;
+        cursor = `&cursor=${page.nextCursor}`;
+      }
+    };
+    for (const limit of [1, 3, 100]) {
+      assert.deepEqual(await listed("all", limit), [0, 1, 2, 3, 4, 5, 6, 7]);
+      assert.deepEqual(await listed("applied", limit), [0, 7]);
+      assert.deepEqual(await listed("rejected", limit), [2, 5]);
+      assert.deepEqual(await listed("quarantined", limit), [6]);
+      assert.deepEqual(await listed("discarded", limit), []);
+    }
+    const [plain] = (await readRequest(service, requestId, "?outcome=applied")).records;
+    assert.deepEqual(plain, {
+      ...{ index: 0, clientCode: "ACME", propertyCode: "LIS02", key: "plain", outcome: "applied" },
+      ...{ code: null, pointer: "/0", message: null, warnings: [] },
+    });
+    const { nextCursor: own } = await readRequest(service, requestId, "?outcome=all&limit=1");
+    const other = await service.get(
+      `/api/public/v1/requests/${requestId}?outcome=applied&limit=1&cursor=${own}`,
+    );
+    assert.equal(other.status, 400, "a cursor belongs to one query");
   });
 
   test("counts a released record by its final outcome, and a discarded one as discarded", async () => {
@@ -136,6 +163,10 @@ describe("one request", () => {
       ],
     );
     assert.match(String(records[0]?.["resolvedAt"]), /Z$/);
+    for (const [at, outcome] of ["applied", "quarantined", "discarded"].entries()) {
+      const only = (await readRequest(service, requestId, `?outcome=${outcome}`)).records;
+      assert.deepEqual(only, [records[at]]);
+    }
   });
 
   test("stays accepted, with its records pending, while a part of it waits", async () => {
@@ -153,6 +184,11 @@ describe("one request", () => {
     assert.equal(waiting.status, "accepted");
     assert.equal(waiting.appliedAt, null);
     assert.ok((waiting.counts["pending"] ?? 0) >= 1);
+    const decided = (await readRequest(service, requestId, "?outcome=all")).records;
+    assert.ok(
+      decided.every(({ propertyCode }) => propertyCode === "WAIT2"),
+      "only those that have an outcome",
+    );
     await held.query("rollback");
     held.release();
     await untilApplied(service, requestId);

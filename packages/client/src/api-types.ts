@@ -119,7 +119,7 @@ export interface Group {
 
 /** A request and the outcomes of its records. */
 export interface RequestStatus extends RequestSummary {
-  /** The outcomes of its records, by index. Records applied without a warning are not listed. */
+  /** The outcomes of its records, by index. Records applied without a warning are listed only if `outcome` asks for them. */
   records: RecordOutcome[];
   /** The `cursor` of the next page; null at the end. */
   nextCursor: string | null;
@@ -169,7 +169,7 @@ export interface RequestSummary {
   };
 }
 
-/** The outcome of one record. Records applied without a warning are not listed. */
+/** The outcome of one record. */
 export interface RecordOutcome {
   /** Its index in the batch. */
   index: number;

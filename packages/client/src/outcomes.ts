@@ -10,7 +10,11 @@ const WAIT_S_MAX = 10;
 /** The minimum interval of polling a service that does not wait. */
 const QUESTION_MS_MIN = 500;
 
+/** The records to list: those with this outcome, or `all`. By default those that were not applied or have warnings. */
+export type ListedOutcome = RecordOutcome["outcome"] | "all";
+
 export interface StatusQuery {
+  readonly outcome?: ListedOutcome | undefined;
   readonly limit?: number | undefined;
   readonly cursor?: string | undefined;
   /** Seconds to wait for the request to be applied, 0 to 10. */
@@ -21,12 +25,12 @@ export interface StatusQuery {
 export function readStatus(
   connection: Connection,
   requestId: string,
-  { limit, cursor, waitSeconds = 0, signal }: StatusQuery = {},
+  { outcome, limit, cursor, waitSeconds = 0, signal }: StatusQuery = {},
   watched?: FaultyRequest,
 ): Promise<RequestStatus> {
   return connection.ask(
     {
-      path: apiPath(`requests/${encodeURIComponent(requestId)}`, { limit, cursor }),
+      path: apiPath(`requests/${encodeURIComponent(requestId)}`, { outcome, limit, cursor }),
       headers: waitSeconds === 0 ? {} : { prefer: `wait=${waitSeconds}` },
       waitMs: waitSeconds * 1000,
       signal,
@@ -58,12 +62,12 @@ export async function waitUntilApplied(
 export async function* listOutcomes(
   connection: Connection,
   requestId: string,
-  signal?: AbortSignal,
+  { outcome, signal }: Pick<StatusQuery, "outcome" | "signal"> = {},
   watched?: FaultyRequest,
 ): AsyncGenerator<RecordOutcome, void, undefined> {
   let cursor: string | undefined;
   do {
-    const page = await readStatus(connection, requestId, { limit: 1000, cursor, signal }, watched);
+    const page = await readStatus(connection, requestId, { outcome, limit: 1000, cursor, signal }, watched);
     yield* page.records;
     cursor = page.nextCursor ?? undefined;
   } while (cursor !== undefined);
@@ -96,7 +100,7 @@ export async function* listNotable(
   for await (const { index: at, outcome, code, message, warnings = [], violations = [] } of listOutcomes(
     connection,
     requestId,
-    signal,
+    { signal },
     watched,
   )) {
     const item = items[at];

@@ -17,7 +17,13 @@ import type { Records } from "./batch.ts";
 import { apiPath, type Connection } from "./connection.ts";
 import { readJson } from "./http.ts";
 import type { RecordOf, Resource, SendOptions } from "./options.ts";
-import { listOutcomes, readStatus, type StatusQuery, waitUntilApplied } from "./outcomes.ts";
+import {
+  type ListedOutcome,
+  listOutcomes,
+  readStatus,
+  type StatusQuery,
+  waitUntilApplied,
+} from "./outcomes.ts";
 import type { SendReport } from "./report.ts";
 import { send } from "./send.ts";
 
@@ -135,12 +141,12 @@ export class RequestsClient {
     return waitUntilApplied(this.#connection, requestId, options.withinMs ?? WAIT_MS, options);
   }
 
-  /** Every record of a batch with a warning or an outcome other than `applied`, by index. */
+  /** The records of a batch, by index: those with this outcome, or `all`. By default those that were not applied or have warnings. */
   outcomes(
     requestId: string,
-    options: { readonly signal?: AbortSignal } = {},
+    options: { readonly outcome?: ListedOutcome; readonly signal?: AbortSignal } = {},
   ): AsyncIterableIterator<RecordOutcome> {
-    return listOutcomes(this.#connection, requestId, options.signal);
+    return listOutcomes(this.#connection, requestId, options);
   }
 
   /** This client's requests, newest first. */

@@ -32,14 +32,16 @@ test("a request is printed with its warnings, as by send, and the records that w
   );
 });
 
-test("with --all every record has a line, also those that the service does not list", () => {
-  const listed = statusLines(STATUS, true).filter((line) => line.startsWith("/"));
+test("with --all every record has a line", () => {
+  const records = [record(0, "applied"), STATUS.records[0], record(2, "applied"), STATUS.records[1]];
+  const whole = { ...STATUS, records } as RequestStatus;
+  const listed = statusLines(whole, true).filter((line) => line.startsWith("/"));
   assert.deepEqual(
     listed.map((line) => line.split(/ +/).slice(0, 3)),
     [
-      ["/0", "applied", "-"],
+      ["/0", "applied", "R-0"],
       ["/1", "applied", "R-1"],
-      ["/2", "applied", "-"],
+      ["/2", "applied", "R-2"],
       ["/3", "quarantined", "R-3"],
     ],
   );

@@ -24,15 +24,15 @@ import { warningTable } from "../warning-table.ts";
 const LISTED = 20;
 const SOME_REFUSED = 3;
 
-/** `isWhole`: `records` has all that the service lists, so that the others are applied without a warning. */
+/** `isWhole`: `records` has every record. */
 export function statusLines(
   { requestId, status, resource, counts, records }: RequestStatus,
   isWhole: boolean,
 ): string[] {
   const { records: all, warned, ...outcomes } = counts;
   const counted = Object.entries({ ...outcomes, "with warnings": warned }).filter(([, number]) => number > 0);
-  const listed = isWhole ? everyRecord(records, all) : records.filter(({ outcome }) => outcome !== "applied");
-  const columns: Columns<(typeof listed)[number]> = {
+  const listed = isWhole ? records : records.filter(({ outcome }) => outcome !== "applied");
+  const columns: Columns<RecordOutcome> = {
     POINTER: "pointer",
     OUTCOME: "outcome",
     KEY: "key",
@@ -58,14 +58,6 @@ export function statusLines(
     ),
     ...(listed.length === 0 ? [] : ["", ...itemTable(columns, listed)]),
   ];
-}
-
-type Outcome = Pick<RecordOutcome, "pointer" | "outcome" | "key" | "code" | "message">;
-
-function everyRecord(records: readonly RecordOutcome[], count: number): readonly Outcome[] {
-  const listed = new Map(records.map((record) => [record.index, record]));
-  const applied = { outcome: "applied", key: null, code: null, message: null } as const;
-  return Array.from({ length: count }, (_, at) => listed.get(at) ?? { ...applied, pointer: `/${at}` });
 }
 
 function readCursor(path: string | undefined): string | undefined {
@@ -140,7 +132,9 @@ const own = verb({
         const status = await bellhop.requests.untilApplied(requestId, options);
         const isWhole = values.all && status.status === "applied";
         if (!isWhole) return printStatus(status, false, context);
-        const records = await Array.fromAsync(bellhop.requests.outcomes(requestId, { signal }));
+        const records = await Array.fromAsync(
+          bellhop.requests.outcomes(requestId, { outcome: "all", signal }),
+        );
         return printStatus({ ...status, records, nextCursor: null }, true, context);
       }
       const { state, from, resource, client: clientCode, property: propertyCode, untilCaughtUp } = values;

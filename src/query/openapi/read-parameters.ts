@@ -34,6 +34,13 @@ export const REQUEST_LIST_PARAMETERS = {
 
 export const REQUEST_ID_PARAMETER = pathId("The UUID from the response to the batch.", schemaOf("RequestId"));
 
+/** Which records of a request are listed. */
+export const REQUEST_OUTCOME_PARAMETER = word(
+  "The records to list: those with this outcome, or `all` that have one. By default those that were not applied or have warnings.",
+  ["all", ...OUTCOMES],
+  "applied",
+);
+
 /** How long the response may wait for the request to be applied. */
 export const WAIT_PARAMETER = header(
   "Prefer",

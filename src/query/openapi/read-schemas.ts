@@ -180,7 +180,7 @@ export const READ_SCHEMAS: Readonly<Record<string, Schema>> = {
   RequestSummary: objectOf("A request with the number of records per outcome.", SUMMARY),
   RequestPage: pageOf("A page of requests, newest first.", schemaOf("RequestSummary")),
   RecordOutcome: objectOf(
-    "The outcome of one record. Records applied without a warning are not listed.",
+    "The outcome of one record.",
     RECORD_OUTCOME,
     "violations",
     "violationTotal",
@@ -189,7 +189,7 @@ export const READ_SCHEMAS: Readonly<Record<string, Schema>> = {
   RequestStatus: objectOf("A request and the outcomes of its records.", {
     ...SUMMARY,
     records: list(
-      "The outcomes of its records, by index. Records applied without a warning are not listed.",
+      "The outcomes of its records, by index. Records applied without a warning are listed only if `outcome` asks for them.",
       1000,
       schemaOf("RecordOutcome"),
     ),

@@ -86,7 +86,7 @@ public class PushAndPage {
                 push.pushReservations(three(PushAndPage::reservation), null, null, null, null, null, null),
                 push.pushGroups(three(PushAndPage::group), null, null, null, null, null, null))) {
             RequestStatus outcome =
-                    new RequestsApi(client).getRequest(accepted.getRequestId(), "wait=10", null, null);
+                    new RequestsApi(client).getRequest(accepted.getRequestId(), "wait=10", null, null, null);
             same(outcome.getStatus(), "applied");
             same(outcome.getCounts().getApplied(), 3);
             for (RecordOutcome one : outcome.getRecords()) {
