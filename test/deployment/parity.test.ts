@@ -193,13 +193,13 @@ for (const name of OVERLAYS)
       );
     });
 
-    test("let every node reach the database, and public addresses by https, and nothing else of a network", () => {
+    test("let every node reach the database, and public addresses by https and mail, and nothing else of a network", () => {
       const reached = ofKind("NetworkPolicy").flatMap(({ spec }) =>
         (spec.egress ?? []).flatMap(({ ports }: KubernetesObject) =>
           ports.map(({ port }: KubernetesObject) => port),
         ),
       );
-      assert.deepEqual([...new Set(reached)].sort(), [443, 53, 5432]);
+      assert.deepEqual([...new Set(reached)].sort(), [25, 443, 465, 53, 5432, 587]);
       const everyNode = { "app.kubernetes.io/name": "bellhop" };
       for (const { spec, metadata } of ofKind("NetworkPolicy"))
         if (spec.policyTypes.includes("Egress"))

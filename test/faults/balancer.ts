@@ -6,9 +6,10 @@ export interface Route {
   readonly down?: AbortSignal;
 }
 
-/** As balancers usually ask: a node is out after the first answer that is not 200, or none in this time. */
+/** As balancers usually ask: a node is out after the first answer that is not 200, a refused connection, or several without an answer in time. */
 const CHECK_MS = 250;
 const CHECK_TIMEOUT_MS = 1_000;
+const UNANSWERED_MAX = 3;
 
 interface Node {
   readonly address: string;
@@ -50,6 +51,7 @@ export class Balancer {
   }
 
   async #check(node: Node): Promise<void> {
+    let unanswered = 0;
     while (!this.#stopped) {
       try {
         const signal = AbortSignal.timeout(CHECK_TIMEOUT_MS);
@@ -58,7 +60,12 @@ export class Balancer {
         const response = await fetch(`${node.address}/readyz`, { signal, headers });
         await response.arrayBuffer();
         node.ready = response.status === 200;
-      } catch {
+        unanswered = 0;
+      } catch (error) {
+        unanswered += 1;
+        // On a machine where everything is slow, one late answer is no death.
+        if ((error as Error).name === "TimeoutError" && unanswered < UNANSWERED_MAX) continue;
+        unanswered = 0;
         node.ready = false;
         node.down.abort();
         node.down = new AbortController();

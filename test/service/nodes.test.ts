@@ -7,7 +7,7 @@ import { Balancer } from "../faults/balancer.ts";
 import { BatchSource, CLIENT_CODE } from "../faults/batch-source.ts";
 import { checkFeed } from "../faults/check-feed.ts";
 import { checkLog } from "../faults/check-log.ts";
-import { checkSessions, untilApplied } from "../faults/check-sessions.ts";
+import { checkApplied, checkSessions } from "../faults/check-sessions.ts";
 import { FEED_QUERY } from "../faults/feed-campaign.ts";
 import { FeedConsumers } from "../faults/feed-consumers.ts";
 import { KeyRotations } from "../faults/key-rotations.ts";
@@ -31,7 +31,8 @@ describe("several nodes on one database", () => {
   before(async () => {
     database = await createEmptyDatabase();
     pool = new pg.Pool({ ...clientConfig({ connectionString: database.url }, "on"), max: 2 });
-    nodes = await startNodes(3, database.url);
+    // A balancer on a slow machine sees late that a node is leaving.
+    nodes = await startNodes(3, database.url, { STOP_GRACE_MS: "3000" });
   });
   after(async () => {
     for (const node of nodes) await node.remove();
@@ -170,7 +171,7 @@ describe("several nodes on one database", () => {
     }
     assert.deepEqual(Object.keys(ledger.seen), ["202"], JSON.stringify(ledger.seen));
     assert.deepEqual(ledger.problems, []);
-    await untilApplied(pool, 60_000);
+    assert.deepEqual(await checkApplied(pool), []);
     const own = await checkLog(pool, ledger, { clockErrorMsMax: 1_000 });
     assert.equal(own.lost, 0);
     assert.equal(own.doubled, 0);
@@ -197,7 +198,7 @@ describe("several nodes on one database", () => {
       while (consumers.kills < 10) await consumers.killOne();
       await senders.stop();
       assert.deepEqual(ledger.problems, []);
-      await untilApplied(pool, 60_000);
+      assert.deepEqual(await checkApplied(pool), []);
       await consumers.finish();
       const findings = await checkFeed(pool, kept);
       assert.deepEqual(findings.problems, []);
