@@ -6,8 +6,8 @@ import { bucketOf } from "../../src/ingest/log/part-name.ts";
 import { listRequestRecords } from "../../src/query/list-request-records.ts";
 import { listRequests } from "../../src/query/list-requests.ts";
 import { textsOfRecord } from "../../src/query/record-texts.ts";
-import { open } from "../support/backfill-fixture.ts";
 import { assertTurns } from "../support/assert-turns.ts";
+import { open } from "../support/backfill-fixture.ts";
 import { apply, reservation } from "../support/read-fixture.ts";
 import { startTestService, type TestService } from "../support/service.ts";
 
