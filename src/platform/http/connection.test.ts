@@ -236,6 +236,24 @@ describe("pipelined requests", () => {
     assert.ok(before < connections / 2, `${before} others were handled before it`);
   });
 
+  test("that take later turns are six in progress at once, and hold up none for more than 100 ms", async () => {
+    const begun: { readonly at: number; readonly response: ServerResponse }[] = [];
+    const server = await serve((request, response) => {
+      const handle = () => begun.push({ at: performance.now(), response });
+      takeTurn(request, response, () => takeLaterTurn(response, handle));
+    });
+    const sockets = Array.from({ length: 40 }, () => connectTo(server));
+    for (const socket of sockets) socket.resume().write(ask("later"));
+    await until(() => begun.length > 6, 5_000);
+    assert.ok((begun[6]?.at ?? 0) - (begun[0]?.at ?? 0) >= 99);
+    for (const socket of sockets.slice(20)) socket.destroy();
+    for (const { response } of begun) response.end();
+    const last = connectTo(server);
+    last.resume().write(ask("last"));
+    await until(() => begun.at(-1)?.response.req.url === "/last", 5_000);
+    assert.ok(begun.length >= 21, `${begun.length} began`);
+  });
+
   test("of one read beyond 40 cost no memory: the connection is closed after these", async () => {
     const { server, held, settle, made } = await hold();
     const socket = connectTo(server);

@@ -144,6 +144,59 @@ class Turns {
 
 const turns = new Turns();
 
+/** Requests that take later turns and are in progress at once on a thread: more would only delay each other, and batches. */
+const IN_PROGRESS_MAX = 6;
+/** How long a request counts as in progress: one that takes longer waits for the database, a client or an event most of the time. */
+const IN_PROGRESS_MS = 100;
+
+interface Arrived {
+  readonly response: ServerResponse;
+  readonly handle: () => void;
+}
+
+/** Bounds the requests in progress, whose continuations fill a turn of the event loop; others wait in order of arrival. */
+class InProgress {
+  readonly #waiting: Arrived[] = [];
+  #count = 0;
+
+  take(arrived: Arrived): void {
+    if (this.#count >= IN_PROGRESS_MAX) {
+      this.#waiting.push(arrived);
+      return;
+    }
+    this.#count += 1;
+    this.#begin(arrived);
+  }
+
+  #begin({ response, handle }: Arrived): void {
+    const over = () => {
+      clearTimeout(timer);
+      response.off("close", over);
+      this.#passOn();
+    };
+    const timer = setTimeout(over, IN_PROGRESS_MS);
+    response.once("close", over);
+    handle();
+  }
+
+  /** Gives a place to the next request whose client is still there. */
+  #passOn(): void {
+    let next = this.#waiting.shift();
+    while (next?.response.closed === true) next = this.#waiting.shift();
+    if (next === undefined) this.#count -= 1;
+    else turns.add(this.#beginner(next));
+  }
+
+  #beginner(next: Arrived): () => void {
+    return () => {
+      if (next.response.closed) this.#passOn();
+      else this.#begin(next);
+    };
+  }
+}
+
+const inProgress = new InProgress();
+
 /** What is known of a connection, and its requests that are not answered. */
 class Connection {
   /** The latest response, pending or sent. */
@@ -253,12 +306,12 @@ export function takeTurn(request: IncomingMessage, response: ServerResponse, han
 }
 
 /**
- * Calls `handle` at once, or in a later turn of the event loop when other requests took this one's time: what does not take turns
- * goes first. Not called when the client has closed the connection meanwhile.
+ * Calls `handle` at once, or in a later turn of the event loop when other requests took this one's time or too many are in progress: what
+ * does not take turns goes first. Not called when the client has closed the connection meanwhile.
  */
 export function takeLaterTurn(response: ServerResponse, handle: () => void): void {
   turns.run(() => {
-    if (!response.closed) handle();
+    if (!response.closed) inProgress.take({ response, handle });
   });
 }
 
