@@ -9,6 +9,7 @@ import {
   resolved,
   type Schema,
 } from "../platform/http/openapi/model.ts";
+import { forIntegrations } from "./for-integrations.ts";
 import { mapValues, sentSchemas } from "./open-answers.ts";
 
 /** A schema of OpenAPI 3.0. */
@@ -29,10 +30,11 @@ const INTRODUCTION =
  * - other unions are values of any type;
  * - unknown fields are `additionalProperties`;
  * - times that are sent, and those of records, are strings: the date types of some languages write `+00:00` or lose microseconds;
+ * - what an integration does not need is left out (for-integrations.ts);
  * - answers have no bounds, an answer with several media types has JSON alone, and bodies have no examples.
  */
 export function forGenerators(document: OpenApiDocument): object {
-  return new Converter(document).document();
+  return new Converter(forIntegrations(document)).document();
 }
 
 /** The schema with an example of its own type: a decimal's may be a number. */
@@ -79,7 +81,7 @@ class Converter {
         headers: mapValues(headers, (header) => this.#header(header, false)),
         responses: mapValues(responses, (answer) => this.#answer(answer)),
         schemas: mapValues(Object.fromEntries(objects), (schema, name) =>
-          this.#schema(schema, this.#sent.has(name)),
+          this.#schema(schema, this.#sent.has(`schemas/${name}`)),
         ),
       },
     };

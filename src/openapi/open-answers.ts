@@ -1,26 +1,34 @@
-import type { Answer, OpenApiDocument, Operation, PathItem, Schema } from "../platform/http/openapi/model.ts";
+import {
+  type Answer,
+  type OpenApiDocument,
+  type Operation,
+  type PathItem,
+  resolveReference,
+  type Schema,
+} from "../platform/http/openapi/model.ts";
 
 /** Longer than any word of an answer, today's or a later release's. */
 const WORD_CHARACTERS_MAX = 256;
 
-/** The names of the schemas that a part of the document refers to, through others too. */
-export function schemasWithin(
+/** The components that a part of the document refers to, through others too, such as `schemas/Reservation`. */
+export function componentsWithin(
   document: OpenApiDocument,
   part: unknown,
   found = new Set<string>(),
 ): ReadonlySet<string> {
-  for (const [, name = ""] of JSON.stringify(part).matchAll(/"#\/components\/schemas\/(\w+)"/g)) {
-    if (found.has(name)) continue;
-    found.add(name);
-    schemasWithin(document, document.components.schemas[name], found);
+  for (const [, reference = ""] of JSON.stringify(part).matchAll(/"(#\/components\/[^"]+)"/g)) {
+    const component = reference.slice("#/components/".length);
+    if (found.has(component)) continue;
+    found.add(component);
+    componentsWithin(document, resolveReference(document, reference), found);
   }
   return found;
 }
 
-/** The names of the schemas of request bodies. */
+/** The schemas of request bodies, as `componentsWithin` names them. */
 export function sentSchemas(document: OpenApiDocument): ReadonlySet<string> {
   const operations = Object.values(document.paths).flatMap((item) => Object.values(item) as Operation[]);
-  return schemasWithin(
+  return componentsWithin(
     document,
     operations.map(({ requestBody }) => requestBody ?? {}),
   );
@@ -77,7 +85,9 @@ export function openAnswers(document: OpenApiDocument): OpenApiDocument {
     components: {
       ...components,
       responses: mapValues(components.responses, withOpenContent),
-      schemas: mapValues(components.schemas, (schema, name) => (sent.has(name) ? schema : opened(schema))),
+      schemas: mapValues(components.schemas, (schema, name) =>
+        sent.has(`schemas/${name}`) ? schema : opened(schema),
+      ),
     },
   };
 }

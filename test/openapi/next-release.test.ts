@@ -4,12 +4,13 @@ import { readConfig } from "../../src/config.ts";
 import { EXAMPLE_RECORDS } from "../../src/ingest/openapi/record-examples.ts";
 import { buildOpenApiDocument, describeRelease } from "../../src/openapi/document.ts";
 import { forGenerators } from "../../src/openapi/for-generators.ts";
-import { schemasWithin } from "../../src/openapi/open-answers.ts";
+import { componentsWithin } from "../../src/openapi/open-answers.ts";
 import {
   type Answer,
   type OpenApiDocument,
   type Operation,
   resolved,
+  resolveReference,
   type Schema,
 } from "../../src/platform/http/openapi/model.ts";
 import { errorsOf } from "../support/openapi.ts";
@@ -105,13 +106,16 @@ describe("answers of a later release", () => {
   ] as const)
     test(`${name} closes no object and no enumeration of an answer`, () => {
       const found = answersOf(described);
-      const named = schemasWithin(
+      const named = componentsWithin(
         described,
         found.map(({ schema }) => schema),
       );
       const all: [string, unknown][] = [
         ...found.map(({ at, schema }): [string, unknown] => [at, schema]),
-        ...[...named].map((one): [string, unknown] => [one, described.components.schemas[one]]),
+        ...[...named].map((one): [string, unknown] => [
+          one,
+          resolveReference(described, `#/components/${one}`),
+        ]),
       ];
       let objects = 0;
       for (const [at, schema] of all.flatMap(([at, one]) => [...schemasIn(one, at)])) {
@@ -133,13 +137,37 @@ describe("the document for code generators", () => {
       assert.doesNotMatch(text, new RegExp(`"${keyword}":`), keyword);
     assert.doesNotMatch(text, /"type":\[/);
   });
-  test("has the operations of the document", () => {
+  test("has the operations of the document, except those of operators", () => {
     const idsOf = (json: string) => [...json.matchAll(/"operationId":"(\w+)"/g)].map(([, id]) => id);
-    assert.deepEqual(idsOf(text), idsOf(JSON.stringify(document)));
+    const kept = idsOf(text);
+    const all = idsOf(JSON.stringify(document));
+    const ofOperators = [
+      "introspectToken",
+      "getHealth",
+      "getReadiness",
+      "getOpenApi",
+      "getDocs",
+      "getMetrics",
+    ];
+    assert.deepEqual(
+      all.filter((id) => !kept.includes(id)),
+      ofOperators,
+    );
+    assert.ok(kept.every((id) => all.includes(id)));
+  });
+  test("has nothing that only those need, and no header of compressed bodies", () => {
+    const { components, tags } = forCode;
+    assert.ok(tags.every(({ name }) => name !== "Service"));
+    assert.deepEqual(Object.keys(components.securitySchemes).sort(), ["clientBasic", "oauth2"]);
+    for (const name of ["Health", "Introspection"]) assert.equal(components.schemas[name], undefined);
+    assert.equal(components.responses["NoMetricsToken"], undefined);
+    assert.ok(components.schemas["ChangeCursor"], "a line of the change feed");
+    const { IdempotencyKey, ContentEncoding } = components.parameters;
+    assert.ok(IdempotencyKey !== undefined && ContentEncoding === undefined);
   });
   test("refers to nothing that it does not have", () => {
-    for (const name of schemasWithin(forCode, forCode.paths))
-      assert.ok(forCode.components.schemas[name], name);
+    // Throws for what is missing.
+    assert.ok(componentsWithin(forCode, forCode.paths).size > 50);
   });
   test("describes the records as its clients send them: counts as numbers, decimals as text", () => {
     const reservation = EXAMPLE_RECORDS.reservations;

@@ -82,9 +82,9 @@ public class PushAndPage {
 
         PushApi push = new PushApi(client);
         for (Accepted accepted : Arrays.asList(
-                push.pushInventories(three(PushAndPage::night), null, null, null, null, null, null),
-                push.pushReservations(three(PushAndPage::reservation), null, null, null, null, null, null),
-                push.pushGroups(three(PushAndPage::group), null, null, null, null, null, null))) {
+                push.pushInventories(three(PushAndPage::night), null, null, null, null, null),
+                push.pushReservations(three(PushAndPage::reservation), null, null, null, null, null),
+                push.pushGroups(three(PushAndPage::group), null, null, null, null, null))) {
             RequestStatus outcome =
                     new RequestsApi(client).getRequest(accepted.getRequestId(), "wait=10", null, null, null);
             same(outcome.getStatus(), "applied");
