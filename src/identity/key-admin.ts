@@ -206,6 +206,18 @@ export function knowledgeOfKey(keyEncryptionKey: string): number {
   return createHash("sha256").update("bellhop knowledge\0").update(key).digest().readUInt32BE() >>> 1;
 }
 
+/** Advisory lock key for the addresses of an installation: nodes of one installation announce the same. */
+export function knowledgeOfAddresses({ baseUrl, authUrl }: AddressSettings): number {
+  const text = JSON.stringify([baseUrl ?? null, authUrl ?? baseUrl ?? null]);
+  return createHash("sha256").update("bellhop addresses\0").update(text).digest().readUInt32BE() >>> 1;
+}
+
+/** BASE_URL and AUTH_URL, where they are set. */
+interface AddressSettings {
+  readonly baseUrl: string | undefined;
+  readonly authUrl: string | undefined;
+}
+
 /** Error message naming the nodes that cannot decrypt what is encrypted now; undefined if all can. */
 export async function missingKeyMessage(
   on: Queryable,

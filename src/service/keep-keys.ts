@@ -3,6 +3,7 @@ import type { Config } from "../config.ts";
 import { recordAudit } from "../identity/audit.ts";
 import type { AuthInternals } from "../identity/authenticator.ts";
 import {
+  knowledgeOfAddresses,
   knowledgeOfKey,
   nodesWithout,
   readSecretState,
@@ -18,9 +19,10 @@ const LOOK_MS = 10_000;
 const WHO = "service";
 
 /** The knowledge announced by this node's session. */
-export function knowledgeOf({ keyEncryptionKey, keyEncryptionKeysPrevious }: Config): number[] {
+export function knowledgeOf(config: Config): number[] {
+  const { keyEncryptionKey, keyEncryptionKeysPrevious } = config;
   const keys = [...(keyEncryptionKey === undefined ? [] : [keyEncryptionKey]), ...keyEncryptionKeysPrevious];
-  return keys.map(knowledgeOfKey);
+  return [...keys.map(knowledgeOfKey), knowledgeOfAddresses(config)];
 }
 
 export interface KeyKeeping {

@@ -50,7 +50,7 @@ function localMsAt(instant: Date, timeZone: string): number {
 }
 
 /** Offset of a zone from UTC at an instant. */
-function offsetMsAt(ms: number, timeZone: string): number {
+export function offsetMsAt(ms: number, timeZone: string): number {
   return localMsAt(new Date(ms), timeZone) - Math.floor(ms / 1_000) * 1_000;
 }
 

@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import { after, before, describe, mock, test } from "node:test";
 import { readConfig } from "../../src/config.ts";
 import { recordAudit } from "../../src/identity/audit.ts";
+import { knowledgeOfAddresses } from "../../src/identity/key-admin.ts";
 import { retirePepper, rotatePepper } from "../../src/identity/pepper-admin.ts";
 import { makePayloadKey } from "../../src/ingest/log/payload-keys.ts";
 import { examine } from "../../src/operations/doctor/examine.ts";
@@ -19,6 +20,7 @@ import { createPool } from "../../src/platform/db/connection.ts";
 import { createLogger } from "../../src/platform/telemetry/log.ts";
 import { setTerm } from "../../src/retention/cli.ts";
 import { runRetention } from "../../src/retention/run-retention.ts";
+import { enterNode } from "../../src/service/node-presence.ts";
 import { bellhop } from "../support/command.ts";
 import {
   createEmptyDatabase,
@@ -43,6 +45,17 @@ function look(url: string, settings: Readonly<Record<string, string>> = {}): Pro
   };
   return examine({ readConfig: () => readConfig(environment), explain: String });
 }
+
+/** A node that only says that it is there. */
+const openNode = (clientConfig: TestDatabase["clientConfig"], baseUrl: string) =>
+  enterNode({
+    clientConfig,
+    owner: "elsewhere/1",
+    roles: ["read"],
+    knowledge: [knowledgeOfAddresses({ baseUrl, authUrl: undefined })],
+    counted: () => undefined,
+    failed: () => undefined,
+  });
 
 const severityOf = (findings: readonly Finding[], id: string): Severity | undefined =>
   findings.find((finding) => finding.id === id)?.severity;
@@ -115,6 +128,44 @@ describe("beside a running service", () => {
       "rights.schema",
     ])
       assert.equal(severityOf(findings, id), "ok", id);
+  });
+
+  test("nodes of another installation are reported by their addresses", async () => {
+    const { url } = service.database;
+    assert.equal(severityOf(await look(url), "nodes.addresses"), "ok");
+    const findings = await look(url, { BASE_URL: "https://other.example" });
+    assert.match(saysOf(findings, "nodes.addresses"), /^1 node has another BASE_URL or AUTH_URL/);
+    const node = await openNode(service.database.clientConfig, "https://other.example");
+    try {
+      assert.equal(
+        severityOf(await look(url, { BASE_URL: "https://other.example" }), "nodes.addresses"),
+        "error",
+      );
+      assert.match(saysOf(await look(url), "nodes.addresses"), /: elsewhere\/1, and 1 of 2 have the same\.$/);
+    } finally {
+      await node.stop();
+    }
+    assert.equal(severityOf(await look(url), "nodes.addresses"), "ok");
+  });
+
+  test("the server's time zones agree with Node's", async () => {
+    const { pool, url } = service.database;
+    await pool.query(
+      `insert into bellhop.property_setting (client_code, property_code, name, value)
+      select 'ZONES', zone, 'timeZone', zone from unnest($1::text[]) as zone`,
+      [
+        [
+          "Europe/Paris",
+          "America/New_York",
+          "Asia/Kolkata",
+          "Australia/Lord_Howe",
+          "Pacific/Auckland",
+          "Etc/GMT+2",
+        ],
+      ],
+    );
+    assert.match(saysOf(await look(url), "database.time-zones"), /agree on the 6 time zones/);
+    await pool.query("delete from bellhop.property_setting where client_code = 'ZONES'");
   });
 
   test("a bucket has an owner though its session is hidden from whoever looks", async (t) => {
@@ -321,6 +372,16 @@ describe("where no service runs", () => {
       id: "clock.difference",
       says: /9 min 59 s|10 min/,
       advice: /NTP/,
+    },
+    {
+      what: "a property in a time zone that the server does not know",
+      plant: sql(
+        "insert into bellhop.property_setting (client_code, property_code, name, value) values ('ACME', 'P9', 'timeZone', 'Mars/Olympus')",
+      ),
+      cure: sql("delete from bellhop.property_setting where value = 'Mars/Olympus'"),
+      id: "database.time-zones",
+      says: /does not know 1 time zone of properties: Mars\/Olympus/,
+      advice: /tzdata/,
     },
     {
       what: "a schema of a replay that was left",

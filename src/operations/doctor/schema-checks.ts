@@ -33,6 +33,7 @@ import {
   serverRowCheck,
   warning,
 } from "./finding.ts";
+import { addresses, timeZones } from "./installation-checks.ts";
 
 const READ_WEBHOOKS = readStatement(new URL("./sql/read-webhooks.sql", import.meta.url));
 const READ_LEFTOVERS = readStatement(new URL("./sql/read-leftovers.sql", import.meta.url));
@@ -682,6 +683,8 @@ export const SCHEMA_CHECKS: readonly Check[] = [
   keys,
   secrets,
   appliers,
+  addresses,
+  timeZones,
   derivation,
   logWriters,
   quarantine,

@@ -21,6 +21,7 @@ import {
   serverRowCheck,
   warning,
 } from "./finding.ts";
+import { logFiles } from "./log-files-check.ts";
 
 const READ_SERVER = readStatement(new URL("./sql/read-server.sql", import.meta.url));
 const READ_TRANSACTIONS = readStatement(new URL("./sql/read-transactions.sql", import.meta.url));
@@ -707,6 +708,7 @@ export const SERVER_CHECKS: readonly Check[] = [
   transactions,
   replication,
   writeAheadLog,
+  logFiles,
   checkpoints,
   certificate,
   workers,
