@@ -73,15 +73,29 @@ describe("the text of a failed start", () => {
 
   test("says why there is no TLS connection to the database", () => {
     const environment = { DATABASE_URL: "postgresql://me@db.example/x?sslmode=verify-full" };
-    const unknown = Object.assign(new Error("self-signed certificate"), {
-      code: "DEPTH_ZERO_SELF_SIGNED_CERT",
-    });
-    const none = new Error("The server does not support SSL connections");
-    for (const error of [unknown, none])
+    const failed = (message: string, code?: string) =>
+      failureText(Object.assign(new Error(message), code === undefined ? {} : { code }), environment);
+    assert.equal(
+      failed("The server does not support SSL connections"),
+      "DATABASE_URL asks for TLS, which fails: The server does not support SSL connections.",
+    );
+    assert.equal(
+      failed("certificate has expired", "CERT_HAS_EXPIRED"),
+      "DATABASE_URL asks for TLS, which fails: certificate has expired.",
+    );
+    for (const code of ["DEPTH_ZERO_SELF_SIGNED_CERT", "UNABLE_TO_VERIFY_LEAF_SIGNATURE"])
       assert.equal(
-        failureText(error, environment),
-        `DATABASE_URL asks for TLS, which fails: ${error.message}.`,
+        failed(
+          "unable to verify the first certificate; if the root CA is installed locally, try another",
+          code,
+        ),
+        "DATABASE_URL asks for TLS, which fails: unable to verify the first certificate. Append &sslrootcert=FILE to it, the certificate of the authority that signed the server's.",
       );
+    const refused = 'pg_hba.conf rejects connection for host "127.0.0.1", no encryption';
+    assert.equal(
+      failureText(Object.assign(new Error(refused), { severity: "FATAL", code: "28000" }), environment),
+      `The database refuses DATABASE_URL: ${refused}. Append ?sslmode=verify-full to it.`,
+    );
   });
 
   test("leaves a fault of ours to its stack", () => {

@@ -64,7 +64,10 @@ function ofSocket(error: SocketError, environment: NodeJS.ProcessEnv): string | 
 /** Connection errors of PostgreSQL that concern a setting. Its message has the details and contains no password. */
 function ofDatabase(error: Error & { readonly code: string }): string | undefined {
   const { code, message } = error;
-  if (code.startsWith("28") || code === "3D000") return `The database refuses DATABASE_URL: ${message}.`;
+  if (code.startsWith("28") || code === "3D000") {
+    const advice = /no encryption$/.test(message) ? " Append ?sslmode=verify-full to it." : "";
+    return `The database refuses DATABASE_URL: ${message}.${advice}`;
+  }
   if (code === "42501") return `The database user lacks permission: ${message}.`;
   if (code === "53300") return `The database has no connection left: ${message}.`;
   if (code === "53100") return `The database's disk is full: ${message}. The command had no effect.`;
@@ -74,6 +77,19 @@ function ofDatabase(error: Error & { readonly code: string }): string | undefine
 
 /** Codes of Node's TLS errors, and node-postgres's error for a server without TLS. */
 const NO_TLS = /CERT|^ERR_(?:SSL|TLS)_|^UNABLE_TO_|support SSL connections/;
+
+/** Codes of a certificate whose authority Node does not know. */
+const UNKNOWN_AUTHORITY = /SELF_SIGNED|^UNABLE_TO_(?:GET_ISSUER|VERIFY_LEAF)/;
+
+function ofTls(error: Error): string {
+  const code = "code" in error ? String(error.code) : "";
+  // Node adds how to run it otherwise.
+  const [message] = error.message.split(";");
+  const advice = UNKNOWN_AUTHORITY.test(code)
+    ? " Append &sslrootcert=FILE to it, the certificate of the authority that signed the server's."
+    : "";
+  return `DATABASE_URL asks for TLS, which fails: ${message}.${advice}`;
+}
 
 /** node-postgres errors without a code, for a closed or timed-out connection. */
 const LOST_CONNECTION = /^(?:Connection terminated|timeout expired)/;
@@ -91,8 +107,7 @@ export function failureText(error: unknown, environment: NodeJS.ProcessEnv): str
       : "The embedded database closed the connection: its log says why (DATA_DIR/postgres/log). Try again.";
   }
   const isTls = NO_TLS.test("code" in first ? String(first.code) : first.message);
-  if (isTls && environment["DATABASE_URL"])
-    return `DATABASE_URL asks for TLS, which fails: ${first.message}.`;
+  if (isTls && environment["DATABASE_URL"]) return ofTls(first);
   if ("severity" in first && "code" in first) return ofDatabase(first as Error & { code: string });
   return undefined;
 }
