@@ -50,6 +50,7 @@ function numbersOf(locale: string | undefined) {
   };
   return {
     count: of(0),
+    movedCount: of(0, 0, "exceptZero"),
     decimal: of(0, 3),
     money: of(2, 20),
     movedMoney: of(2, 20, "exceptZero"),
@@ -99,6 +100,12 @@ export function writeMoney(text: string): string {
 /** `+412.50` */
 export function writeSignedMoney(text: string): string {
   return isDecimal(text) ? numbers.movedMoney(text) : text;
+}
+
+/** `1234567.50` as `1,234,568`, where amounts are compared at a glance; `isMoved`: with its sign. */
+export function writeWhole(text: string, isMoved = false): string {
+  if (!isDecimal(text)) return text;
+  return isMoved ? numbers.movedCount(text) : numbers.count(text);
 }
 
 /** The divisor and suffix of a shortened figure. */
@@ -313,6 +320,13 @@ export function historyPath(codes: PropertyCodes, resource: Resource, key: strin
 /** `ACME/LON01`, `ACME/*` */
 export function writeGrant({ clientCode, propertyCode }: Grant): string {
   return `${clientCode}/${propertyCode}`;
+}
+
+/** Reads `ACME/LON01`; property codes may contain a slash. */
+export function readCodes(text: string): PropertyCodes | undefined {
+  const slash = text.indexOf("/");
+  if (slash <= 0 || slash === text.length - 1) return undefined;
+  return { clientCode: text.slice(0, slash), propertyCode: text.slice(slash + 1) };
 }
 
 /** Reads grants, one per line; also returns the invalid lines. */

@@ -2,8 +2,17 @@ import { KEPT_RANGES } from "../../../contract/src/night-ranges.ts";
 import type { PortfolioReport } from "../contract.ts";
 import { addressOf, useAnswer } from "../data/queries.ts";
 import { addDays, propertyPath, writeCount, writeMany } from "../field/format.ts";
+import {
+  type Beside,
+  BesideTable,
+  besideItems,
+  besideYear,
+  isYear,
+  useExcelOfBeside,
+  YEAR_OPTIONS,
+} from "../parts/beside.tsx";
 import { Button, LinkButton } from "../parts/button.tsx";
-import { AddressFilter } from "../parts/field.tsx";
+import { AddressFilter, AddressSelect } from "../parts/field.tsx";
 import { Filters } from "../parts/filters.tsx";
 import { ExportButtons } from "../parts/list.tsx";
 import { Answered, Empty, Notice, Page } from "../parts/page.tsx";
@@ -29,7 +38,6 @@ const RANGE_STANDARD = "next30";
 /** The daily report of all hotels, or of those of the address. */
 export function PortfolioReportPage() {
   const { filters } = useFilters();
-  const { isWeekend } = usePropertyView();
   const sum = useSum(true);
   const { from, to, range, hotels, search, city, comparable } = Object.fromEntries(filters);
   const nights: Readonly<Record<string, string>> =
@@ -40,7 +48,15 @@ export function PortfolioReportPage() {
   });
   const asked = useAnswer<PortfolioReport>(address, { keeps: true, againMs: () => RENEWED_MS });
   const { data } = asked;
-  const shown = useExcelOfReport();
+  const shownAlone = useExcelOfReport();
+  const shownBeside = useExcelOfBeside();
+  const year = filters.get("beside") ?? "";
+  const besideOf = (answer: PortfolioReport) =>
+    isYear(year) ? besideYear(answer, year, behindOf(answer, nights, sum, filters)) : undefined;
+  const shown = (answer: PortfolioReport) => {
+    const beside = besideOf(answer);
+    return beside === undefined ? shownAlone(answer) : shownBeside(beside, sum);
+  };
   return (
     <Page
       title="Daily report"
@@ -48,7 +64,7 @@ export function PortfolioReportPage() {
       actions={
         <ExportButtons
           name={data === undefined ? "daily-report" : `daily-report-${data.from}-to-${data.to}`}
-          of={data?.items ?? []}
+          of={data === undefined ? [] : isYear(year) ? besideItems(besideOf(data)) : data.items}
           about={aboutReport(data)}
           shown={data === undefined ? undefined : () => shown(data)}
         />
@@ -62,7 +78,8 @@ export function PortfolioReportPage() {
           </>
         )}
         <AddressFilter name="search" label="Code, name or city" wide />
-        <ReportFilters ofHotels />
+        <ReportFilters ofHotels isBeside={isYear(year)} />
+        <AddressSelect name="beside" label="Compare with" options={[["", "nothing"], ...YEAR_OPTIONS]} />
       </Filters>
       <SavedViews />
       <Answered asked={asked} lines={14}>
@@ -72,12 +89,10 @@ export function PortfolioReportPage() {
             {answer.items.length === 0 ? (
               <NoHotels of={answer} />
             ) : (
-              <ReportTable
-                items={answer.items}
-                totals={answer.totals}
+              <Rows
+                answer={answer}
+                beside={besideOf(answer)}
                 behind={behindOf(answer, nights, sum, filters)}
-                isWeekend={isWeekend}
-                ofHotels
               />
             )}
             <AsOfHotels of={answer} />
@@ -86,6 +101,20 @@ export function PortfolioReportPage() {
       </Answered>
     </Page>
   );
+}
+
+interface RowsProps {
+  readonly answer: PortfolioReport;
+  readonly beside: Beside | undefined;
+  readonly behind: Behind;
+}
+
+function Rows({ answer: { items, totals }, beside, behind }: RowsProps) {
+  const { isWeekend } = usePropertyView();
+  const sum = useSum(true);
+  if (beside !== undefined)
+    return <BesideTable of={beside} sum={sum} behindRow={behind} isWeekend={isWeekend} />;
+  return <ReportTable items={items} totals={totals} behind={behind} isWeekend={isWeekend} ofHotels />;
 }
 
 function aboutReport(of: PortfolioReport | undefined) {

@@ -27,6 +27,8 @@ import { useWork } from "./work.tsx";
 
 export interface Column<Row> {
   readonly head: string;
+  /** A head above those of neighbouring columns. */
+  readonly group?: string;
   readonly cell: (row: Row) => ReactNode;
   /** Aligns figures at the end. */
   readonly end?: boolean;
@@ -36,6 +38,8 @@ export interface Column<Row> {
   readonly prose?: boolean;
   /** A button; its header is only for screen readers. */
   readonly action?: boolean;
+  /** A style for this column. */
+  readonly look?: string | undefined;
   /** The value of the address parameter that sorts by this column. */
   readonly sort?: string;
 }
@@ -77,9 +81,10 @@ export function Table<Row>(props: TableProps<Row>) {
     <table className={`${narrow} ${look}`.trimEnd()} role="table">
       <caption className="unseen">{caption}</caption>
       <thead role="rowgroup">
+        {columns.some(({ group }) => group !== undefined) && <GroupHeads columns={columns} />}
         <tr role="row">
           {columns.map((column) => (
-            <TableHead key={column.head} column={column} />
+            <TableHead key={nameOf(column)} column={column} />
           ))}
         </tr>
       </thead>
@@ -105,7 +110,35 @@ export function Table<Row>(props: TableProps<Row>) {
   );
 }
 
-function TableHead<Row>({ column: { head, end, action, sort } }: { column: Column<Row> }) {
+/** Unique in the table. */
+function nameOf<Row>({ group, head }: Column<Row>): string {
+  return group === undefined ? head : `${group}, ${head}`;
+}
+
+function GroupHeads<Row>({ columns }: { columns: readonly Column<Row>[] }) {
+  const groups: { readonly group: string | undefined; readonly first: string; size: number }[] = [];
+  for (const column of columns) {
+    const last = groups.at(-1);
+    if (last !== undefined && last.group === column.group) last.size += 1;
+    else groups.push({ group: column.group, first: nameOf(column), size: 1 });
+  }
+  return (
+    <tr role="row" className="groups">
+      {groups.map(({ group, first, size }) =>
+        group === undefined ? (
+          <td key={first} role="cell" colSpan={size} />
+        ) : (
+          <th key={first} scope="colgroup" colSpan={size}>
+            {group}
+          </th>
+        ),
+      )}
+    </tr>
+  );
+}
+
+function TableHead<Row>({ column }: { column: Column<Row> }) {
+  const { head, end, action, look, sort } = column;
   const { filters } = useFilters();
   const [path] = useLocation();
   const isDown = filters.get("order") === "down";
@@ -116,7 +149,7 @@ function TableHead<Row>({ column: { head, end, action, sort } }: { column: Colum
     <th
       scope="col"
       role="columnheader"
-      className={end ? "end" : undefined}
+      className={[end && "end", look].filter(Boolean).join(" ") || undefined}
       aria-sort={isSorted ? (isDown ? "descending" : "ascending") : undefined}
     >
       {sort === undefined ? (
@@ -149,7 +182,7 @@ function TableRow<Row>({ row, columns, className, detail }: TableRowProps<Row>) 
       <tr role="row" className={className}>
         {columns.map((column) => (
           <TableCell
-            key={column.head}
+            key={nameOf(column)}
             column={column}
             content={column.lead && detail !== undefined ? opener(column.cell(row)) : column.cell(row)}
           />
@@ -168,14 +201,17 @@ function TableRow<Row>({ row, columns, className, detail }: TableRowProps<Row>) 
 
 function TableCell<Row>({ column, content }: { column: Column<Row>; content: ReactNode }) {
   const isVoid = content === null || content === "" || content === undefined || content === false;
-  const names = [column.end && "end", column.lead && "lead-cell", column.prose && "prose", isVoid && "void"];
+  const names = [
+    ...[column.end && "end", column.lead && "lead-cell", column.prose && "prose", isVoid && "void"],
+    column.look,
+  ];
   const className = names.filter(Boolean).join(" ") || undefined;
   return column.lead ? (
-    <th scope="row" role="rowheader" className={className} data-head={column.head}>
+    <th scope="row" role="rowheader" className={className} data-head={nameOf(column)}>
       {content}
     </th>
   ) : (
-    <td role="cell" className={className} data-head={column.action ? "" : column.head}>
+    <td role="cell" className={className} data-head={column.action ? "" : nameOf(column)}>
       {content}
     </td>
   );

@@ -1,7 +1,7 @@
 import { Link } from "wouter";
 import type { ExcelTable } from "../../../contract/src/excel.ts";
 import { type FigureName, REPORT_FIGURES, type ReportFigure } from "../../../contract/src/report-figures.ts";
-import type { DailyReportItem, PortfolioReportItem, PropertyCodes } from "../contract.ts";
+import type { DailyReportItem, PropertyCodes } from "../contract.ts";
 import {
   addDays,
   propertyPath,
@@ -15,6 +15,7 @@ import {
   writeSigned,
   YEAR_DAYS,
 } from "../field/format.ts";
+import type { ReportRow } from "../field/side-by-side.ts";
 import { useFilters } from "../routing/filters.ts";
 import { AddressSelect } from "./field.tsx";
 import { type Column, Table } from "./list.tsx";
@@ -30,16 +31,13 @@ const SUMS = {
   quarter: "quarter",
 } as const;
 /** Of several hotels. */
-const SUMS_OF_HOTELS = { ...SUMS, property: "hotel" } as const;
+export const SUMS_OF_HOTELS = { ...SUMS, property: "hotel" } as const;
 export type Sum = keyof typeof SUMS_OF_HOTELS;
 
 export function useSum(ofHotels = false): Sum {
   const given = useFilters().filters.get("sum") ?? "";
   return Object.hasOwn(ofHotels ? SUMS_OF_HOTELS : SUMS, given) ? (given as Sum) : "";
 }
-
-/** A row of the report of one hotel or of several. */
-export type ReportRow = DailyReportItem & Partial<PortfolioReportItem>;
 
 const FULL = 0.9;
 const EMPTY = 0.4;
@@ -52,16 +50,22 @@ const SHOWN = {
   moves: `${MOVES_SHOWN} biggest moves of 7 days`,
 } as const;
 
-export function ReportFilters({ ofHotels = false }: { ofHotels?: boolean }) {
+interface ReportFiltersProps {
+  readonly ofHotels?: boolean;
+  /** Two sides are shown, with all rows. */
+  readonly isBeside?: boolean;
+}
+
+export function ReportFilters({ ofHotels = false, isBeside = false }: ReportFiltersProps) {
   return (
     <>
       <AddressSelect name="sum" label="Totals by" options={ofHotels ? SUMS_OF_HOTELS : SUMS} />
-      <AddressSelect name="only" label="Show" options={SHOWN} />
+      {!isBeside && <AddressSelect name="only" label="Show" options={SHOWN} />}
     </>
   );
 }
 
-const WRITE: Readonly<Record<ReportFigure["kind"], (value: number | string) => string>> = {
+export const WRITE: Readonly<Record<ReportFigure["kind"], (value: number | string) => string>> = {
   count: (value) => writeCount(Number(value)),
   change: (value) => writeSigned(Number(value)),
   money: (value) => writeMoney(String(value)),
@@ -78,7 +82,7 @@ export const nameOfHotel = ({ name, clientCode, propertyCode }: Hotel): string =
   name ?? `${clientCode}/${propertyCode}`;
 
 /** `Sat 14 Mar 2026`, `Saturday`, `9 to 15 Mar`, `March 2026`, `Q1 2026` */
-function nameOfRow(row: ReportRow, sum: Sum): string {
+export function nameOfRow(row: ReportRow, sum: Sum): string {
   const { stayDate, dayOfWeek, dates = 1 } = row;
   if (sum === "property") return row.name ?? row.propertyCode ?? "";
   if (sum === "dayOfWeek") return WEEKDAYS[(dayOfWeek ?? 1) - 1] ?? "";
@@ -193,7 +197,7 @@ export function useExcelOfReport(codes?: PropertyCodes) {
   };
 }
 
-const headOf = (sum: Sum): string =>
+export const headOf = (sum: Sum): string =>
   `${SUMS_OF_HOTELS[sum].charAt(0).toUpperCase()}${SUMS_OF_HOTELS[sum].slice(1)}`;
 
 /** The address of what is behind a figure. */

@@ -244,48 +244,71 @@ export function PropertySwitcher({ codes }: { codes: PropertyCodes }) {
   );
 }
 
+/** Opens another property on the same page. */
 function Switch({ codes, onClose }: { codes: PropertyCodes; onClose: () => void }) {
-  const [text, setText] = useState("");
-  const { found, busy } = useFound(text.trim(), "properties");
   const [path, navigate] = useLocation();
   const search = useSearch();
+  return (
+    <PropertyFinder
+      label="Switch property"
+      note="Dates and filters stay as they are"
+      here={codes}
+      onChoose={({ clientCode, propertyCode }) =>
+        navigate(withChanges(path, search, { clientCode, propertyCode }))
+      }
+      onClose={onClose}
+    />
+  );
+}
+
+interface PropertyFinderProps {
+  readonly label: string;
+  readonly note: string;
+  /** The property of the page. */
+  readonly here: PropertyCodes;
+  readonly onChoose: (codes: PropertyCodes) => void;
+  readonly onClose: () => void;
+}
+
+/** Finds a property by code, name or city. */
+export function PropertyFinder({ label, note, here, onChoose, onClose }: PropertyFinderProps) {
+  const [text, setText] = useState("");
+  const { found, busy } = useFound(text.trim(), "properties");
   const { visits } = useRecent();
-  const switching = (
+  const itemOf = (
     { clientCode, propertyCode }: PropertyCodes,
     rest: Pick<FinderItem, "text" | "note" | "icon">,
   ): FinderItem => ({
     ...rest,
     id: JSON.stringify([rest.icon, clientCode, propertyCode]),
-    isHere: clientCode === codes.clientCode && propertyCode === codes.propertyCode,
-    choose: () => navigate(withChanges(path, search, { clientCode, propertyCode })),
+    isHere: clientCode === here.clientCode && propertyCode === here.propertyCode,
+    choose: () => onChoose({ clientCode, propertyCode }),
   });
   const recent = visits().flatMap(({ to, ...rest }) => {
     const of = new URLSearchParams(to.startsWith("/property?") ? to.slice("/property?".length) : "");
     const [clientCode, propertyCode] = [of.get("clientCode"), of.get("propertyCode")];
     if (clientCode === null || propertyCode === null) return [];
-    const item = switching({ clientCode, propertyCode }, { ...rest, icon: "recent" });
+    const item = itemOf({ clientCode, propertyCode }, { ...rest, icon: "recent" });
     return item.isHere === true ? [] : [item];
   });
   const groups = [
     { title: "Recent", items: text.trim() === "" ? recent.slice(0, RECENT_SHOWN) : [] },
     {
       title: "Properties",
-      items: found.properties.map((property) =>
-        switching(property, { ...namesOf(property), icon: "property" }),
-      ),
+      items: found.properties.map((property) => itemOf(property, { ...namesOf(property), icon: "property" })),
     },
   ];
   const more = found.propertyTotal - found.properties.length;
   return (
     <Finder
-      label="Switch property"
+      label={label}
       placeholder="Code, name or city"
       text={text}
       onText={setText}
       busy={busy}
       groups={groups.filter(({ items }) => items.length > 0)}
       empty={<strong>No property matches</strong>}
-      note={more > 0 ? `${writeCount(more)} more match` : "Dates and filters stay as they are"}
+      note={more > 0 ? `${writeCount(more)} more match` : note}
       onClose={onClose}
     />
   );

@@ -189,6 +189,10 @@ interface InsightPageProps<Answer> extends Omit<PropertyPageProps, "actions" | "
   readonly isDated?: boolean;
   /** The table on the screen, for Excel. */
   readonly shown?: (answer: Answer) => Omit<ExcelTable, "about">;
+  /** The rows of other files, in place of those at the insight's address. */
+  readonly saved?: ((answer: Answer) => readonly object[]) | undefined;
+  /** What files say of the page besides its property and range. */
+  readonly about?: ExcelTable["about"];
   readonly children: (answer: Answer) => ReactNode;
 }
 
@@ -213,7 +217,19 @@ function aboutAnswer(
 }
 
 export function InsightPage<Answer extends WatermarkProps & Dated>(props: InsightPageProps<Answer>) {
-  const { codes, title, lead, insight, filters, intro, lines, isDated = true, shown, children } = props;
+  const {
+    codes,
+    title,
+    lead,
+    insight,
+    filters,
+    intro,
+    lines,
+    isDated = true,
+    shown,
+    saved,
+    children,
+  } = props;
   const { range, address, asked } = insight;
   const { name } = usePropertyView();
   const file = `${title.toLowerCase().replaceAll(" ", "-")}-${codes.clientCode}-${codes.propertyCode}-${range.from}-to-${range.to}`;
@@ -225,14 +241,21 @@ export function InsightPage<Answer extends WatermarkProps & Dated>(props: Insigh
     ["First night", range.from],
     ["Last night", range.to],
     ...aboutAnswer(asked.data),
+    ...(props.about ?? []),
   ] as const;
+  const rows = asked.data === undefined ? undefined : saved?.(asked.data);
   return (
     <PropertyPage
       codes={codes}
       title={title}
       lead={lead}
       actions={
-        <ExportButtons name={file} of={address} about={about} shown={shown && shownOf(asked.data, shown)} />
+        <ExportButtons
+          name={file}
+          of={rows ?? address}
+          about={about}
+          shown={shown && shownOf(asked.data, shown)}
+        />
       }
     >
       <InsightFilters range={range}>{filters}</InsightFilters>
