@@ -163,6 +163,23 @@ describe("alert rules and dashboard, on scrapes of a running service", () => {
     assert.deepEqual(headings.sort(), rules.map(({ alert }) => alert).sort());
   });
 
+  test("the table of faults names findings of doctor and alerts that exist", async () => {
+    const operations = await fileOf("docs/operations.md");
+    const [, table = ""] = /<!-- checked: faults -->([\s\S]*?)<!-- end -->/.exec(operations) ?? [];
+    const checks = "server-checks schema-checks settings-check installation-checks log-files-check examine";
+    const code = await Promise.all(
+      checks.split(" ").map((name) => fileOf(`src/operations/doctor/${name}.ts`)),
+    );
+    const named = [...table.matchAll(/`([a-z-]+\.[a-z-]+|Bellhop\w+)`/g)].map(([, name = ""]) => name);
+    assert.ok(named.length > 25, `${named.length}`);
+    const alerts = new Set(rules.map(({ alert }) => alert));
+    const isKnown = (name: string) => alerts.has(name) || code.some((text) => text.includes(`"${name}"`));
+    assert.deepEqual(
+      named.filter((name) => !isKnown(name)),
+      [],
+    );
+  });
+
   test("every alert has a fault that `npm run campaign -- alerts` lets Prometheus see", () => {
     assert.deepEqual(Object.keys(ALERT_CASES).sort(), rules.map(({ alert }) => alert).sort());
   });
