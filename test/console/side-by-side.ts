@@ -3,6 +3,7 @@ import { describe } from "node:test";
 import type { Page } from "playwright-core";
 import { addDays } from "#contract/dates.ts";
 import type { DailyReportItem } from "../../src/console/api-types.ts";
+import { refreshFigures } from "../../src/insight/property-figures.ts";
 import { apply, reservation } from "../support/read-fixture.ts";
 import { violationsOf } from "./axe.ts";
 import type { ConsoleFixture } from "./console-fixture.ts";
@@ -100,7 +101,20 @@ export const describeSideBySide = ({ service, hotel, inWindow, visit }: ConsoleF
         });
         await assertSides(page, ["This year", "Last year", "Change"], years);
 
-        await visit(page, `/property/report?${CODES}&beside=ACME%2FSIDE01`);
+        await refreshFigures(service().pool);
+        await visit(page, "/");
+        for (const name of ["PARIS01", "SIDE01"])
+          await page.getByRole("checkbox", { name: `Select ACME / ${name}` }).check();
+        const bar = page.getByRole("region", { name: "Selected hotels" });
+        await bar.getByText("2 hotels selected").waitFor();
+        assert.deepEqual(await violationsOf(page), []);
+        await bar.getByRole("link", { name: "Daily report" }).click();
+        await page.waitForURL(/report\?hotels=ACME%2FPARIS01%2CACME%2FSIDE01&range=next30$/);
+        const rooms = page.locator('tr.total td[data-head="Rooms"]').first();
+        const [own, other] = nights[0] ?? [];
+        assert.equal(readFigure(await rooms.innerText()), Number(own?.rooms) + Number(other?.rooms));
+        await page.getByRole("link", { name: "Side by side" }).click();
+        await page.getByRole("table", { name: /^PARIS01 and SIDE01 by night/ }).waitFor();
         const cell = page.locator('tbody tr:not(.total) td[data-head="Rooms, SIDE01"]').first();
         await cell.getByRole("link").click();
         await page.waitForURL(/property\/on-the-books\?.*propertyCode=SIDE01.*night=/);

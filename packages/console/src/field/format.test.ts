@@ -12,12 +12,14 @@ import {
   localTime,
   pickedInstant,
   readGrants,
+  readHotels,
   subtractMoney,
   weekdayOf,
   writeChange,
   writeCount,
   writeDate,
   writeExactInstant,
+  writeHotels,
   writeInstant,
   writeMany,
   writeMarks,
@@ -176,6 +178,18 @@ describe("stay dates in the console", () => {
       assert.equal(isStayDate(text), false, text);
     assert.equal(isStayDate("2028-02-29"), true);
   });
+});
+
+test("hotels are written in an address, whatever their codes have", () => {
+  const hotels = [
+    { clientCode: "ACME", propertyCode: "LON01" },
+    { clientCode: "A,B", propertyCode: "100%/+ é" },
+  ];
+  assert.equal(writeHotels(hotels), "ACME/LON01,A%2CB/100%25/+ é");
+  assert.deepEqual(readHotels(writeHotels(hotels)), hotels);
+  assert.deepEqual(readHotels("ACME,/LON01,ACME/,ACME/%,ACME/ROM01"), [
+    { clientCode: "ACME", propertyCode: "ROM01" },
+  ]);
 });
 
 test("grants are typed one per line, and an invalid line is reported", () => {

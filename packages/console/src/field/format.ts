@@ -306,6 +306,15 @@ export function propertyPath(
   return `${page}?${new URLSearchParams({ clientCode, propertyCode, ...more })}`;
 }
 
+/** The report of two hotels beside each other. */
+export function sideBySidePath(
+  [one, other]: readonly [PropertyCodes, PropertyCodes],
+  more: Readonly<Record<string, string | undefined>>,
+): string {
+  const given = Object.entries(more).filter((entry): entry is [string, string] => entry[1] !== undefined);
+  return propertyPath("/property/report", one, { beside: writeGrant(other), ...Object.fromEntries(given) });
+}
+
 /** The display name of a property, and its further identification. */
 export function namesOf({ clientCode, propertyCode, name, city }: FoundProperty) {
   const codes = `${clientCode} / ${propertyCode}`;
@@ -327,6 +336,21 @@ export function readCodes(text: string): PropertyCodes | undefined {
   const slash = text.indexOf("/");
   if (slash <= 0 || slash === text.length - 1) return undefined;
   return { clientCode: text.slice(0, slash), propertyCode: text.slice(slash + 1) };
+}
+
+/** `ACME/LON01,ACME/ROM%2C1`: hotels in an address. */
+export function writeHotels(hotels: readonly PropertyCodes[]): string {
+  return hotels.map((codes) => writeGrant(codes).replace(/[%,]/g, encodeURIComponent)).join(",");
+}
+
+export function readHotels(text: string): readonly PropertyCodes[] {
+  return text.split(",").flatMap((one) => {
+    try {
+      return readCodes(decodeURIComponent(one)) ?? [];
+    } catch {
+      return [];
+    }
+  });
 }
 
 /** Reads grants, one per line; also returns the invalid lines. */

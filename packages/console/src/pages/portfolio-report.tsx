@@ -1,7 +1,15 @@
 import { KEPT_RANGES } from "../../../contract/src/night-ranges.ts";
-import type { PortfolioReport } from "../contract.ts";
+import type { PortfolioReport, PropertyCodes } from "../contract.ts";
 import { addressOf, useAnswer } from "../data/queries.ts";
-import { addDays, propertyPath, writeCount, writeMany } from "../field/format.ts";
+import {
+  addDays,
+  propertyPath,
+  readHotels,
+  sideBySidePath,
+  writeCount,
+  writeGrant,
+  writeMany,
+} from "../field/format.ts";
 import {
   type Beside,
   BesideTable,
@@ -13,7 +21,7 @@ import {
 } from "../parts/beside.tsx";
 import { Button, LinkButton } from "../parts/button.tsx";
 import { AddressFilter, AddressSelect } from "../parts/field.tsx";
-import { Filters } from "../parts/filters.tsx";
+import { Filters, useChip } from "../parts/filters.tsx";
 import { ExportButtons } from "../parts/list.tsx";
 import { Answered, Empty, Notice, Page } from "../parts/page.tsx";
 import { usePropertyView } from "../parts/property-view.tsx";
@@ -51,6 +59,7 @@ export function PortfolioReportPage() {
   const shownAlone = useExcelOfReport();
   const shownBeside = useExcelOfBeside();
   const year = filters.get("beside") ?? "";
+  const selected = readHotels(hotels ?? "");
   const besideOf = (answer: PortfolioReport) =>
     isYear(year) ? besideYear(answer, year, behindOf(answer, nights, sum, filters)) : undefined;
   const shown = (answer: PortfolioReport) => {
@@ -60,14 +69,17 @@ export function PortfolioReportPage() {
   return (
     <Page
       title="Daily report"
-      lead="All hotels together, beside last year, with the pickup of the last business days. A figure opens its hotels."
+      lead={`${selected.length === 0 ? "All hotels" : writeMany(selected.length, "selected hotel")} together, beside last year, with the pickup of the last business days. A figure opens its hotels.`}
       actions={
-        <ExportButtons
-          name={data === undefined ? "daily-report" : `daily-report-${data.from}-to-${data.to}`}
-          of={data === undefined ? [] : isYear(year) ? besideItems(besideOf(data)) : data.items}
-          about={aboutReport(data)}
-          shown={data === undefined ? undefined : () => shown(data)}
-        />
+        <>
+          <SideBySide of={selected} nights={nights} sum={sum} />
+          <ExportButtons
+            name={data === undefined ? "daily-report" : `daily-report-${data.from}-to-${data.to}`}
+            of={data === undefined ? [] : isYear(year) ? besideItems(besideOf(data)) : data.items}
+            about={aboutReport(data)}
+            shown={data === undefined ? undefined : () => shown(data)}
+          />
+        </>
       }
     >
       <Filters>
@@ -77,6 +89,7 @@ export function PortfolioReportPage() {
             <Presets range={data} begin={data.businessDay} names={KEPT_RANGES} />
           </>
         )}
+        {selected.length > 0 && <SelectedHotels of={selected} />}
         <AddressFilter name="search" label="Code, name or city" wide />
         <ReportFilters ofHotels isBeside={isYear(year)} />
         <AddressSelect name="beside" label="Compare with" options={[["", "nothing"], ...YEAR_OPTIONS]} />
@@ -101,6 +114,34 @@ export function PortfolioReportPage() {
       </Answered>
     </Page>
   );
+}
+
+/** Says that the report is of some hotels, and ends it. */
+function SelectedHotels({ of }: { of: readonly PropertyCodes[] }) {
+  const { change } = useFilters();
+  const all = () => change({ hotels: undefined });
+  useChip("Hotels", `${writeCount(of.length)} selected`, all);
+  return (
+    <div className="field" title={of.map(writeGrant).join(", ")}>
+      <span className="label">
+        Hotels<span className="picked">{writeCount(of.length)} selected</span>
+      </span>
+      <Button onClick={all}>All hotels</Button>
+    </div>
+  );
+}
+
+interface SideBySideProps {
+  readonly of: readonly PropertyCodes[];
+  readonly nights: Readonly<Record<string, string>>;
+  readonly sum: Sum;
+}
+
+/** Of two hotels, the report with both beside each other. */
+function SideBySide({ of: [one, other, ...others], nights, sum }: SideBySideProps) {
+  if (one === undefined || other === undefined || others.length > 0) return null;
+  const by = sum === "" || sum === "property" ? undefined : sum;
+  return <LinkButton to={sideBySidePath([one, other], { ...nights, sum: by })}>Side by side</LinkButton>;
 }
 
 interface RowsProps {

@@ -9,13 +9,16 @@ import type {
   PortfolioItem,
   PortfolioSort,
   PortfolioTotal,
+  PropertyCodes,
 } from "../contract.ts";
 import {
   namesOf,
   propertyPath,
+  sideBySidePath,
   writeChange,
   writeCount,
   writeDate,
+  writeHotels,
   writeInstant,
   writeMany,
   writeMoney,
@@ -30,6 +33,7 @@ import { Filters } from "../parts/filters.tsx";
 import { type Column, ExportButtons, Pager, Table, useList } from "../parts/list.tsx";
 import { Answered, Empty, Notice, Page } from "../parts/page.tsx";
 import { SavedViews } from "../parts/saved-views.tsx";
+import { HotelBox, Selectable } from "../parts/selection.tsx";
 import { Badge, Instant, orDash } from "../parts/values.tsx";
 import { useFilters, withChanges } from "../routing/filters.ts";
 
@@ -244,6 +248,11 @@ const points = (now: string | null, then: string | null) =>
 
 /** If all rows share a currency, the total names it once. */
 const columnsOf = (isMixed: boolean, nights: number): readonly PortfolioColumn[] => [
+  {
+    head: "Select",
+    action: true,
+    cell: ofItem(({ of }) => <HotelBox of={of} name={namesOf(of).text} />),
+  },
   { head: "Property", lead: true, sort: "name", cell: (row) => <Title of={row} /> },
   {
     head: "Next 90 nights",
@@ -315,10 +324,27 @@ function csvLines(item: PortfolioItem): object[] {
   }));
 }
 
-/** The daily report of the same hotels and nights. */
-function reportOf({ search, city, nights }: Readonly<Record<string, string | undefined>>): string {
-  const range = nights === undefined || nights === "1" ? undefined : `next${nights}`;
-  return withChanges("/report", "", { search, city, range });
+/** The nights of the portfolio, in reports. */
+const rangeOf = (nights: string): string | undefined => (nights === "1" ? undefined : `next${nights}`);
+
+/** Of a report's address, as the API has it. */
+const SELECTED_MAX = 200;
+
+/** The daily reports of selected hotels. */
+function ReportLinks({ of: hotels, range }: { of: readonly PropertyCodes[]; range: string | undefined }) {
+  const [first, second, ...others] = hotels;
+  if (hotels.length > SELECTED_MAX)
+    return <span className="muted">A report has at most {writeCount(SELECTED_MAX)} selected hotels</span>;
+  return (
+    <>
+      <LinkButton kind="main" to={withChanges("/report", "", { hotels: writeHotels(hotels), range })}>
+        Daily report
+      </LinkButton>
+      {first !== undefined && second !== undefined && others.length === 0 && (
+        <LinkButton to={sideBySidePath([first, second], { range })}>Side by side</LinkButton>
+      )}
+    </>
+  );
 }
 
 export function PortfolioPage() {
@@ -336,7 +362,9 @@ export function PortfolioPage() {
       lead="On the books from today. Below each figure: its change from the same weekdays at this time last year."
       actions={
         <>
-          <LinkButton to={reportOf({ search, city, nights })}>Daily report</LinkButton>
+          <LinkButton to={withChanges("/report", "", { search, city, range: rangeOf(nights) })}>
+            Daily report
+          </LinkButton>
           <ExportButtons name="portfolio" of={asked.whole} csv={CSV} csvRow={csvLines} />
         </>
       }
@@ -353,7 +381,9 @@ export function PortfolioPage() {
           answer.items.length === 0 ? (
             <NoProperties isFiltered={filters.size > 0} />
           ) : (
-            <Portfolio answer={answer} />
+            <Selectable actions={(hotels) => <ReportLinks of={hotels} range={rangeOf(nights)} />}>
+              <Portfolio answer={answer} />
+            </Selectable>
           )
         }
       </Answered>
