@@ -84,7 +84,8 @@ async function takeLook(
   }
   await logInByHand(page, "anna", PASSWORD);
   await page.getByRole("heading", { name: "Portfolio" }).waitFor();
-  for (const [name, path] of [...pagesOf(hotel, client.clientId), ...(hasStates ? statesOf(hotel) : [])]) {
+  const pages = [...pagesOf(hotel, client.clientId), ...comparisonsOf(hotel)];
+  for (const [name, path] of [...pages, ...(hasStates ? statesOf(hotel) : [])]) {
     await page.goto(`${address}/console${path}`);
     await settled(page);
     await keep(name);
@@ -112,6 +113,19 @@ async function takeLook(
     await keep("keyboard");
   }
   await context.close();
+}
+
+/** Reports with two sides. */
+function comparisonsOf({
+  clientCode,
+  propertyCode,
+}: Hotel): readonly (readonly [name: string, path: string])[] {
+  const report = `/property/report?${new URLSearchParams({ clientCode, propertyCode })}`;
+  return [
+    ["two-hotels", `${report}&beside=${clientCode}%2FLYON01`],
+    ["two-years", `${report}&beside=lastYear&sum=week`],
+    ["hotels-of-two-years", "/report?sum=property&beside=lastYear"],
+  ];
 }
 
 /** What is there where nothing is, or where something is wrong; and revenue in charts. */
