@@ -27,7 +27,8 @@ import { preferenceOf, prefersText } from "../../src/platform/http/preferences.t
 import { decodeFormText } from "../../src/platform/http/read-parameters.ts";
 import { pathOf, RouteIndex } from "../../src/platform/http/route-index.ts";
 import { folded } from "../../src/platform/runtime/fold-text.ts";
-import { mentions, searchableWords } from "../../src/privacy/erasure/redact-bucket.ts";
+import { searchableWords } from "../../src/privacy/erasure/redact-bucket.ts";
+import { WordFinder } from "../../src/privacy/erasure/word-finder.ts";
 import { readSettingValue, SETTINGS } from "../../src/settings/setting-values.ts";
 import { AddressRules } from "../../src/webhooks/address-rules.ts";
 import { readEndpointUrl } from "../../src/webhooks/endpoint-address.ts";
@@ -79,7 +80,7 @@ const READERS: Readonly<Record<string, (text: string) => unknown>> = {
   "a quoted text": (text) => quoted(text),
   "a cell of a CSV file": (text) => withoutFormula(text),
   "a name to be erased": (text) => searchableWords([text]),
-  "a text that may mention a guest": (text) => mentions(text, ["anna", "4711"]),
+  "a text that may mention a guest": (text) => new WordFinder(["anna", "4711"]).isIn(text),
   "a folded text": (text) => folded(text),
   "a printed text": (text) => printable(text),
   "a command": (text) => unknownCommand("bellhop", text, ["send", "validate"]),

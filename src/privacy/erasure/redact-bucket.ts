@@ -17,6 +17,7 @@ import {
   tokenOf,
 } from "./find-records.ts";
 import { withTexts } from "./redact-elsewhere.ts";
+import { WordFinder } from "./word-finder.ts";
 
 /** State schemas kept by swaps of a replay (src/apply/replay.ts). */
 const findFormer = namedStatement(
@@ -88,12 +89,6 @@ function partsOfWords(words: readonly string[]): string[] {
   return searchableWords(words.flatMap((word) => [word, ...word.split(/[^\p{L}\p{N}]+/u)]));
 }
 
-/** Whether a text contains one of the words, ignoring case. */
-export function mentions(text: string, words: readonly string[]): boolean {
-  const lower = text.toLowerCase();
-  return words.some((word) => lower.includes(word.toLowerCase()));
-}
-
 /** until_record: of a piece; null of a part that is applied. */
 const readDetails = namedStatement(
   "read-details",
@@ -135,10 +130,10 @@ interface DetailsRow {
 async function redactDetails(
   client: pg.ClientBase,
   hits: readonly Hit[],
-  words: readonly string[],
+  words: WordFinder,
 ): Promise<number> {
   const [first] = hits;
-  if (first === undefined || words.length === 0) return 0;
+  if (first === undefined) return 0;
   const byRequest = Map.groupBy(hits, ({ part }) => part.requestId);
   const { bucket } = first.part;
   const { rows } = await client.query<DetailsRow>({
@@ -150,7 +145,7 @@ async function redactDetails(
     const redacted: Record<string, unknown> = { ...details };
     for (const { index } of byRequest.get(request_id) ?? []) {
       if (redacted[index] !== undefined)
-        redacted[index] = withTexts(redacted[index], (text) => (mentions(text, words) ? ERASED : text));
+        redacted[index] = withTexts(redacted[index], (text) => (words.isIn(text) ? ERASED : text));
     }
     if (JSON.stringify(redacted) === JSON.stringify(details)) continue;
     changed += 1;
@@ -165,14 +160,14 @@ async function redactDetails(
 async function redactCorrelationIds(
   client: pg.ClientBase,
   hits: readonly Hit[],
-  words: readonly string[],
+  words: WordFinder,
 ): Promise<number> {
   const requestIds = [...new Set(hits.map(({ part }) => part.requestId))];
   const { rows } = await client.query<{ request_id: string; correlation_id: string }>({
     ...readCorrelationIds,
     values: [requestIds],
   });
-  const mentioning = rows.filter((row) => mentions(row.correlation_id, words));
+  const mentioning = rows.filter((row) => words.isIn(row.correlation_id));
   for (const { request_id: requestId } of mentioning)
     await client.query({ ...eraseCorrelationId, values: [requestId, ERASED] });
   return mentioning.length;
@@ -355,7 +350,7 @@ export async function redactBucket(
     counts.logParts += await redactLog(client, dirty, hashOverrides);
     counts.logRecords += dirty.length;
     counts.versions += await replaceHashes(client, bucket, [...hashOverrides, ...unlogged], records);
-    const parts = partsOfWords(words);
+    const parts = new WordFinder(partsOfWords(words));
     counts.outcomeDetails += await redactDetails(client, dirty, parts);
     counts.correlationIds += await redactCorrelationIds(client, dirty, parts);
     for (const { identity } of records) known.set(identityText(identity), identity);

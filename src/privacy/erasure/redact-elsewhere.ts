@@ -4,6 +4,7 @@ import { RESOURCES } from "#contract/resource.ts";
 import { type RecordIdentity, raisePrivacyVersion } from "../../ingest/redact.ts";
 import { namedStatement, readStatement } from "../../platform/db/statement.ts";
 import { withTransaction } from "../../platform/db/transaction.ts";
+import { WordFinder } from "./word-finder.ts";
 
 const findMessages = namedStatement(
   "find-change-messages",
@@ -132,6 +133,8 @@ const ROWS_AT_ONCE = 1_000;
 /** Bounds of one expression: PostgreSQL's memory for it grows with the square of its length. A profile may be named beside thousands of guests. */
 const WORDS_AT_ONCE = 64;
 const CHARACTERS_AT_ONCE = 4_096;
+/** Of more words, those that occur in a column are found first by reading it once: each group searches all of it. */
+const WORDS_SEARCHED_MAX = 4 * WORDS_AT_ONCE;
 
 /** A number is removed only as a whole number: its digits within a longer one (an id, a hash) identify nobody. */
 const isNumber = (word: string) => /^\d+$/.test(word);
@@ -275,6 +278,30 @@ async function redactText(
   return rowCount ?? 0;
 }
 
+/** Which of the words occur in a column within reach; more than do where spellings differ only for regular expressions. */
+async function wordsIn(
+  client: pg.ClientBase,
+  { table, column, type, within }: FreeTextColumn,
+  words: readonly string[],
+  { clientCodes, foreignClients }: Reach,
+): Promise<readonly string[]> {
+  const finder = new WordFinder(words, (word) => SPELLING[type].spell(beginningOf(word) ?? word));
+  const found = new Set<string>();
+  await withTransaction(client, async () => {
+    await client.query(
+      `declare texts no scroll cursor for
+      select ${column}::text as text from ${table} where ${withinReach(within)} and ${column} is not null`,
+      [clientCodes, foreignClients],
+    );
+    for (;;) {
+      const { rows } = await client.query<{ text: string }>(`fetch ${ROWS_AT_ONCE} from texts`);
+      if (rows.length === 0) return;
+      for (const { text } of rows) for (const word of finder.wordsIn(text)) found.add(word);
+    }
+  });
+  return [...found];
+}
+
 /** Removes words from free-text columns within reach, ignoring case; returns the number of rows changed, summed over columns and groups of words. */
 export async function redactFreeTexts(
   client: pg.ClientBase,
@@ -283,9 +310,11 @@ export async function redactFreeTexts(
   reach: Reach,
 ): Promise<number> {
   let rows = 0;
-  for (const group of groupsOf(words))
-    for (const column of columns)
+  for (const column of columns) {
+    const sought = words.length > WORDS_SEARCHED_MAX ? await wordsIn(client, column, words, reach) : words;
+    for (const group of groupsOf(sought))
       rows += await (column.type === "json" ? redactJson : redactText)(client, column, group, reach);
+  }
   return rows;
 }
 

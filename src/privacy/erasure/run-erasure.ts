@@ -22,7 +22,7 @@ import {
   subjectsJson,
 } from "./erasure-list.ts";
 import { type Hit, identityText, searchOfSubjects } from "./find-records.ts";
-import { Findings, mentions, redactBucket, searchableWords, stateSchemas } from "./redact-bucket.ts";
+import { Findings, redactBucket, searchableWords, stateSchemas } from "./redact-bucket.ts";
 import {
   FREE_TEXT_ELSEWHERE,
   FREE_TEXT_OF_LOG,
@@ -31,6 +31,7 @@ import {
   redactFreeTexts,
   rewriteMessages,
 } from "./redact-elsewhere.ts";
+import { WordFinder } from "./word-finder.ts";
 
 /** Contents of the certificate, without erased data. */
 interface ErasureFacts {
@@ -128,12 +129,13 @@ function redactRejected(
   { otherCodes, foreignClients }: Reach,
 ): Promise<number> {
   const foreign = new Set(foreignClients);
+  const finder = new WordFinder(words);
   return rewriteRejected(client, (resource, bytes, clientId) => {
     const { identity, clientCode = "" } = identityOnly(resource, bytes);
     if (identity.equals(bytes)) return "keep";
     if (isNamed(subjects, resource, bytes)) return identity;
     if (foreign.has(clientId) || otherCodes.has(clientCode)) return "keep";
-    return mentions(textsIn(bytes).join("\n"), words) ? identity : "keep";
+    return finder.isIn(textsIn(bytes).join("\n")) ? identity : "keep";
   });
 }
 
