@@ -1,6 +1,7 @@
 /**
  * `npm run clients`: generates clients from docs/openapi.codegen.json, compiles them and uses them against a service, and against the
- * answers of a later release. Needs the network, Java with Maven, and Python 3.11; Go and PHP are optional. Exit code 1 if a generator warns or a client fails.
+ * answers of a later release. Needs the network, Java with Maven, and Python 3.11; Go, PHP and Mono are optional. Exit code 1 if a
+ * generator warns or a client fails.
  */
 import { type Tried, tryGeneratedClients } from "../test/generated-clients/campaign.ts";
 import { CLIENTS } from "../test/generated-clients/clients.ts";
@@ -8,8 +9,8 @@ import { readOptions } from "./read-options.ts";
 
 const USAGE = `npm run clients [-- --only "Java (native),Go"]
 
-Generates clients by openapi-generator, openapi-python-client and the generators for TypeScript, compiles those whose toolchain is here,
-and lets a small program of each get a token, push three records of each resource, read them back and page through them; then once more
+Generates clients by openapi-generator, openapi-python-client, NSwag and the generators for TypeScript, compiles those whose toolchain
+is here, and lets a small program of each get a token, push three records of each resource, read them back and page through them; then once more
 with answers of a later release, which have more fields, an outcome and a warning that are not known today. --only narrows it to
 these: ${CLIENTS.map(({ name }) => name).join(", ")}.`;
 

@@ -10,11 +10,11 @@ import { startTestService, type TestService } from "../support/service.ts";
 import {
   CLIENTS,
   type GeneratedClient,
+  NPM_TOOLS,
   OPENAPI_GENERATOR,
   OPENAPI_PYTHON_CLIENT,
   type Step,
   type Tools,
-  TYPESCRIPT_TOOLS,
   warningsIn,
 } from "./clients.ts";
 import { startNextRelease, WORD_OF_TOMORROW } from "./next-release.ts";
@@ -31,9 +31,9 @@ const cache = fileURLToPath(new URL("../../node_modules/.cache/generated-clients
 /** What came of a client: how far it got, what was wrong, and the warnings of its generator. */
 export interface Tried {
   readonly name: string;
-  readonly generated: boolean;
+  /** `undefined`, here and below: not tried on this machine, or never. */
+  readonly generated: boolean | undefined;
   readonly warnings: ReturnType<typeof warningsIn>;
-  /** `undefined`: not tried on this machine, or never. */
   readonly compiled: boolean | undefined;
   readonly done: Readonly<Record<(typeof DONE)[number], boolean>> | undefined;
   /** Whether the same program does the same with the answers of a later release. */
@@ -60,14 +60,14 @@ async function installTools(): Promise<Tools> {
     ];
     await execute(python, ["-m", "pip", "install", "-q", ...needed]);
   }
-  const version = createHash("sha256").update(TYPESCRIPT_TOOLS.join()).digest("hex").slice(0, 8);
-  const npm = join(cache, `typescript-${version}`);
+  const version = createHash("sha256").update(NPM_TOOLS.join()).digest("hex").slice(0, 8);
+  const npm = join(cache, `npm-${version}`);
   const modules = join(npm, "node_modules");
   if (!existsSync(join(modules, ".package-lock.json"))) {
     await mkdir(npm, { recursive: true });
     await writeFile(join(npm, "package.json"), '{"private": true}');
     const quiet = ["--no-audit", "--no-fund", "--ignore-scripts", "--loglevel", "error"];
-    await execute("npm", ["install", ...quiet, "--prefix", npm, ...TYPESCRIPT_TOOLS], { cwd: npm });
+    await execute("npm", ["install", ...quiet, "--prefix", npm, ...NPM_TOOLS], { cwd: npm });
   }
   return { jar, python, modules };
 }
@@ -120,7 +120,7 @@ async function tryClient(
 ): Promise<Tried> {
   const tried: { -readonly [Name in keyof Tried]: Tried[Name] } = {
     name: client.name,
-    generated: false,
+    generated: undefined,
     warnings: { ours: [], own: [] },
     compiled: undefined,
     done: undefined,
@@ -129,6 +129,8 @@ async function tryClient(
   };
   try {
     await mkdir(directory);
+    if (client.generator !== undefined && !(await isHere(client.generator))) return tried;
+    tried.generated = false;
     tried.warnings = warningsIn(
       await carryOut({ command: await client.generate(tools, directory), directory }),
     );

@@ -5,8 +5,9 @@ import { fileURLToPath } from "node:url";
 /** What generators warn of depends on the release. */
 export const OPENAPI_GENERATOR = "7.25.0";
 export const OPENAPI_PYTHON_CLIENT = "0.29.1";
-/** Generators for TypeScript, with what their clients import. */
-export const TYPESCRIPT_TOOLS = [
+/** Generators for TypeScript, with what their clients import, and the one for C#. */
+export const NPM_TOOLS = [
+  "nswag@14.7.1",
   "openapi-typescript@7.13.0",
   "openapi-fetch@0.17.0",
   "@hey-api/openapi-ts@0.95.0",
@@ -35,13 +36,15 @@ export interface Step {
 export interface Tools {
   readonly jar: string;
   readonly python: string;
-  /** The node_modules of the generators for TypeScript. */
+  /** The node_modules of the generators from npm. */
   readonly modules: string;
 }
 
 /** A client made from the document, in a directory of its own. */
 export interface GeneratedClient {
   readonly name: string;
+  /** What must be on this machine to generate it, with its version arguments, beyond Java, Python and Node. */
+  readonly generator?: readonly [string, ...string[]];
   generate(tools: Tools, directory: string): Step["command"] | Promise<Step["command"]>;
   /** What must be on this machine to build it, with its version arguments; nothing where it is only generated. */
   readonly toolchain?: readonly [string, ...string[]];
@@ -88,6 +91,56 @@ const javaClient = (library: string, session: string): GeneratedClient => ({
     directory,
   }),
 });
+
+/** Debian's package mono-devel. NSwag, itself a program of .NET, brings the libraries that its clients use. */
+const csharpClient = (
+  name: string,
+  session: string,
+  flags: readonly string[],
+  libraries: readonly string[],
+): GeneratedClient => {
+  const nswag = ({ modules }: Tools, file: string) => join(modules, "nswag/bin/binaries/Win", file);
+  return {
+    name: `C# (${name})`,
+    generator: ["mono", "--version"],
+    generate: (tools, directory) => {
+      const files = [`input:${DOCUMENT}`, `output:${join(directory, "Client.cs")}`];
+      const options = [...files, "classname:BellhopClient", "namespace:Bellhop", ...CSHARP_FLAGS, ...flags];
+      return ["mono", nswag(tools, "NSwag.exe"), "openapi2csclient", ...options.map((one) => `/${one}`)];
+    },
+    toolchain: ["mcs", "--version"],
+    compile: async (tools, directory) => {
+      for (const file of ["PushAndPage.cs", session]) await place(file, directory, file);
+      for (const library of libraries) await copyFile(nswag(tools, library), join(directory, library));
+      const references = [...CSHARP_REFERENCES, ...libraries].map((library) => `-r:${library}`);
+      const sources = ["Client.cs", "PushAndPage.cs", session];
+      return [{ command: ["mcs", "-langversion:latest", "-warn:0", ...references, ...sources], directory }];
+    },
+    run: (_tools, directory) => ({ command: ["mono", "Client.exe"], directory }),
+  };
+};
+const CSHARP_FLAGS = [
+  "dateType:System.DateTime",
+  "generateOptionalParameters:true",
+  "generateOptionalPropertiesAsNullable:true",
+];
+const CSHARP_REFERENCES = [
+  "System.Net.Http.dll",
+  "System.ComponentModel.DataAnnotations.dll",
+  "System.Runtime.Serialization.dll",
+  "Facades/netstandard.dll",
+];
+const SYSTEM_TEXT_JSON = [
+  "System.Text.Json.dll",
+  "System.Text.Encodings.Web.dll",
+  "System.Memory.dll",
+  "System.Buffers.dll",
+  "System.IO.Pipelines.dll",
+  "System.Numerics.Vectors.dll",
+  "System.Runtime.CompilerServices.Unsafe.dll",
+  "System.Threading.Tasks.Extensions.dll",
+  "Microsoft.Bcl.AsyncInterfaces.dll",
+];
 
 /** Compiles a program, the client beside it and what both import, and runs the result. */
 const typescriptProgram = (
@@ -164,12 +217,19 @@ export const CLIENTS: readonly GeneratedClient[] = [
     },
     run: (_tools, directory) => ({ command: [join(directory, "push-and-page")], directory }),
   },
-  { name: "C#", generate: byGenerator("csharp") },
+  csharpClient("Newtonsoft.Json", "SessionNewtonsoft.cs", [], ["Newtonsoft.Json.dll"]),
+  csharpClient(
+    "System.Text.Json",
+    "SessionSystemText.cs",
+    ["jsonLibrary:SystemTextJson", "jsonLibraryVersion:9"],
+    SYSTEM_TEXT_JSON,
+  ),
+  { name: "C# (openapi-generator)", generate: byGenerator("csharp") },
   {
     name: "PHP",
     generate: byGenerator("php"),
-    // Debian's packages php-cli and php-guzzlehttp-guzzle.
-    toolchain: ["php", "-r", "require 'GuzzleHttp/autoload.php';"],
+    // Debian's packages php-cli, php-mbstring and php-guzzlehttp-guzzle.
+    toolchain: ["php", "-r", "require 'GuzzleHttp/autoload.php'; mb_strlen('');"],
     compile: async (_tools, directory) => {
       await place("push-and-page.php", directory, "push-and-page.php");
       return [
@@ -232,8 +292,8 @@ const GENERATORS_OWN: readonly RegExp[] = [
   /Ignoring complex example on request body/,
   // Python has dict[str, Any] for an object of any fields, which it is.
   /Codegen property is null \(e\.g\. map\/dict of undefined type\)/,
-  // A member of a key (RFC 7517) and a query parameter.
-  /\b(?:use|From) \(reserved word\)/,
+  // A member of a key (RFC 7517) and query parameters.
+  /\b(?:use|From|range) \(reserved word\)/,
   // Lines of JSON are no type that it knows; the answer's content has them.
   /Unsupported content_type application\/x-ndjson/,
 ];

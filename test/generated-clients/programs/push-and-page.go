@@ -9,6 +9,7 @@ import (
 	"os"
 
 	bellhop "github.com/GIT_USER_ID/GIT_REPO_ID"
+	"golang.org/x/oauth2"
 )
 
 const clientCode, sourceTime = "DEMO", "2026-06-01T08:30:00.123456Z"
@@ -84,7 +85,8 @@ func main() {
 
 	token, _, err := client.TokensAPI.IssueToken(context.Background()).GrantType("client_credentials").
 		ClientId(os.Getenv("CLIENT_ID")).ClientSecret(os.Getenv("CLIENT_SECRET")).Execute()
-	ctx := context.WithValue(context.Background(), bellhop.ContextAccessToken, answered(token, err).GetAccessToken())
+	tokens := oauth2.StaticTokenSource(&oauth2.Token{AccessToken: answered(token, err).GetAccessToken()})
+	ctx := context.WithValue(context.Background(), bellhop.ContextOAuth2, tokens)
 
 	inventories, _, err := client.PushAPI.PushInventories(ctx).Inventory(three(night)).Execute()
 	ids := []string{answered(inventories, err).GetRequestId()}
