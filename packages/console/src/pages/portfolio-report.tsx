@@ -73,7 +73,7 @@ export function PortfolioReportPage() {
       actions={
         <>
           <SideBySide of={selected} nights={nights} sum={sum} />
-          <ExportButtons
+          <ExportButtons<object>
             name={data === undefined ? "daily-report" : `daily-report-${data.from}-to-${data.to}`}
             of={data === undefined ? [] : isYear(year) ? besideItems(besideOf(data)) : data.items}
             about={aboutReport(data)}

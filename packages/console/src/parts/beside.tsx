@@ -14,19 +14,19 @@ import {
   writeWhole,
   YEAR_DAYS,
 } from "../field/format.ts";
-import { differenceOf, ofYear, type Pair, pairsOf, type Value, type Year } from "../field/side-by-side.ts";
+import {
+  differenceOf,
+  ofYear,
+  type Pair,
+  pairsOf,
+  type ReportRow,
+  type Value,
+  type Year,
+} from "../field/side-by-side.ts";
 import { useFilters } from "../routing/filters.ts";
 import { AddressSelect } from "./field.tsx";
 import { type Column, Table } from "./list.tsx";
-import {
-  type Behind,
-  headOf,
-  nameOfRow,
-  type ReportRow,
-  SUMS_OF_HOTELS,
-  type Sum,
-  WRITE,
-} from "./report.tsx";
+import { type Behind, headOf, nameOfRow, SUMS_OF_HOTELS, type Sum, WRITE } from "./report.tsx";
 import { orDash } from "./values.tsx";
 
 const YEARS: Readonly<Record<Year, string>> = { lastYear: "last year", lastYearFinal: "last year final" };
