@@ -156,8 +156,8 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
   },
   BellhopDiskFills: {
     series: { 'bellhop_disk_free_bytes{instance="a"}': "100000000000-50000000x400 80000000000x500" },
-    quietAt: 30,
-    firesAt: 200,
+    quietAt: 350,
+    firesAt: 395,
     clearsAt: 850,
   },
   BellhopWalGrows: {
@@ -206,8 +206,8 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
     series: {
       'process_resident_memory_bytes{job="bellhop",instance="a"}': "200000000+5000000x400 2200000000x500",
     },
-    quietAt: 30,
-    firesAt: 200,
+    quietAt: 350,
+    firesAt: 395,
     clearsAt: 850,
   },
 };
